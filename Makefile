@@ -1,0 +1,58 @@
+# Everything sets itself up: `make demo` and `make test` are all a fresh machine needs.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := -m pip install --quiet --disable-pip-version-check -c constraints.txt
+DATA   ?= $(HOME)/.cache/anyscene/data
+BENCH  ?= metrics
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench bench-env test-train setup clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(VENV)/.dev ## Make the virtual environment with what development needs
+
+$(VENV)/.product: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.product
+	$(BIN)/python $(PIP) -e '.[dev,video,report]'
+	touch $@
+
+$(VENV)/.train: $(VENV)/.dev
+	$(BIN)/python $(PIP) -e '.[train]'
+	touch $@
+
+demo: $(VENV)/.product ## Show anyscene at work (writes demo/)
+	$(BIN)/anyscene demo -o demo
+
+test: $(VENV)/.dev ## Run the tests (no torch, no downloaded data)
+	$(BIN)/python -m pytest -m "not train"
+
+test-train: $(VENV)/.train ## Run the tests that need torch
+	$(BIN)/python -m pytest -m train
+
+check: $(VENV)/.dev ## Lint, types, layering
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+.venv-bench/.ready: pyproject.toml constraints.txt
+	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python $(PIP) -e '.[dev,report,train]' lightgbm
+	.venv-bench/bin/python -m pip uninstall --quiet --yes opencv-python-headless
+	.venv-bench/bin/python $(PIP) --force-reinstall --no-deps opencv-contrib-python-headless
+	touch $@
+
+bench-env: .venv-bench/.ready ## Make .venv-bench, with the rivals that we compare with
+
+bench: .venv-bench/.ready ## Run one benchmark: make bench BENCH=metrics DATA=folder
+	.venv-bench/bin/anyscene bench $(BENCH) --data camvid:$(DATA)/CamVid --split val --json bench-$(BENCH).json
+
+clean: ## Remove what the targets above made
+	rm -rf .venv .venv-bench demo .pytest_cache .mypy_cache .ruff_cache
