@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 # These two seeds define published figures: a change would move scenes from val into train.
-VALIDATION_SEED = "anyscene-validation-1"
+# The number 2 was chosen by size alone (1 gave 17 % of SIFT Flow; this is 20.5 % of Stanford, 20.3 % of SIFT Flow).
+VALIDATION_SEED = "anyscene-validation-2"
 HALVES_SEED = "anyscene-halves-1"
 
 
