@@ -1,3 +1,37 @@
 """anyscene labels every pixel of a scene within whatever time you have."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from anyscene.errors import AnysceneError, ConfigError, DataError, ImageError, ModelError
+
+if TYPE_CHECKING:
+    from anyscene import data as data
+    from anyscene.labeling import Labeling as Labeling
+    from anyscene.labeling import Step as Step
+
 __version__ = "0.1.0.dev0"
+
+# Public name -> the module that has it; a name without ":" is the module itself. Imported when first asked
+# for, so that `import anyscene`, and with it `anyscene --help`, stays light.
+_LAZY = {
+    "data": "anyscene.data",
+    "Labeling": "anyscene.labeling:Labeling",
+    "Step": "anyscene.labeling:Step",
+}
+
+__all__ = ["AnysceneError", "ConfigError", "DataError", "ImageError", "ModelError", *_LAZY]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'anyscene' has no attribute {name!r}")
+    module, _, attribute = _LAZY[name].partition(":")
+    value = importlib.import_module(module)
+    return getattr(value, attribute) if attribute else value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

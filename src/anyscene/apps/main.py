@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 import anyscene
 from anyscene.errors import AnysceneError
@@ -37,7 +38,8 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     pass
@@ -48,9 +50,19 @@ for _name in COMMAND_MODULES:
 
 
 def main() -> None:
-    """Run the command line; an error made for the user is one sentence and exit code 2."""
+    """Run the command line.
+
+    Exit codes: 0 fine; 1 the command found problems or missed a bar; 2 it could not run. An error made for
+    the user is one sentence; any other is a defect of ours and shows its traceback.
+    """
     try:
         app()
     except AnysceneError as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        # As Text, because brackets in a file name are not markup.
+        message = Text.assemble(("error: ", "bold red"), str(error))
+        Console(stderr=True).print(message, highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except Exception:
+        # The interpreter's own exit code for a crash, 1, would read as "found problems".
+        sys.excepthook(*sys.exc_info())
         sys.exit(2)

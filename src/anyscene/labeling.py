@@ -1,0 +1,116 @@
+"""`Labeling`: the one result type, which every way of labeling returns and every consumer takes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from anyscene.data.classes import VOID, VOID_COLOR, Classes
+from anyscene.errors import ConfigError, DataError
+from anyscene.files import write_atomically
+
+VOID_ID = 255
+"""What void is called in files of ids, which hold bytes and so cannot hold -1."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One action that was taken on the way to a labeling.
+
+    leaves and mean_entropy (nats, weighted by area) describe the state that the action led to.
+    """
+
+    action: str
+    predicted_ms: float
+    actual_ms: float
+    leaves: int
+    mean_entropy: float
+
+
+@dataclass(frozen=True, eq=False)
+class Labeling:
+    """A class for every pixel, how sure we are of it, and what it took.
+
+    labels: int16[H, W], ids of `classes`; VOID where there is no answer.
+    confidence: float32[H, W], the probability that the label is right.
+    cost: milliseconds from the call to the label map.
+    trace: the actions taken, in order.
+    deadline_met: None where there was no deadline.
+    """
+
+    labels: NDArray[np.int16]
+    confidence: NDArray[np.float32]
+    classes: Classes
+    cost: float = 0.0
+    trace: tuple[Step, ...] = ()
+    deadline_met: bool | None = None
+
+    def __post_init__(self) -> None:
+        # Values are not looked at: at 12 megapixels that would be paid for out of the deadline.
+        if self.labels.ndim != 2 or self.labels.dtype != np.int16:
+            raise DataError(f"labels must be int16[H, W], found {self.labels.dtype}{list(self.labels.shape)}")
+        if self.confidence.shape != self.labels.shape or self.confidence.dtype != np.float32:
+            raise DataError(
+                f"confidence must be float32{list(self.labels.shape)} like the labels, "
+                f"found {self.confidence.dtype}{list(self.confidence.shape)}"
+            )
+
+    def color(self) -> NDArray[np.uint8]:
+        """The labels in the classes' colours, uint8[H, W, 3]; void is black."""
+        # VOID is -1 and so picks the last row.
+        colors: NDArray[np.uint8] = np.vstack([self.classes.palette, [VOID_COLOR]]).astype(np.uint8)
+        return colors[self.labels]
+
+    def overlay(self, image: NDArray[np.uint8], opacity: float = 0.5) -> NDArray[np.uint8]:
+        """The labels in colour over the image that they belong to; void pixels show the image alone."""
+        if image.shape != (*self.labels.shape, 3) or image.dtype != np.uint8:
+            raise DataError(
+                f"the image under an overlay must be uint8{[*self.labels.shape, 3]} like the labels, "
+                f"found {image.dtype}{list(image.shape)}"
+            )
+        if not 0 <= opacity <= 1:
+            raise ConfigError(f"opacity must lie between 0 and 1, found {opacity}")
+        blend = cv2.addWeighted(self.color(), opacity, image, 1 - opacity, 0)
+        return np.where((self.labels == VOID)[..., None], image, blend).astype(np.uint8, copy=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write a palette PNG: each pixel's byte is its class id (void: 255), drawn in the class's colour.
+
+        Tools that keep palettes (Pillow, and all that read masks with it) see ids; viewers see colours.
+        """
+        if len(self.classes) > VOID_ID:
+            raise DataError(f"a PNG of ids holds at most {VOID_ID} classes, found {len(self.classes)}")
+        ids = np.where(self.labels == VOID, VOID_ID, self.labels).astype(np.uint8)
+        # All 256 entries, or Pillow would pack the ids into fewer than eight bits.
+        palette = np.zeros((256, 3), np.uint8)
+        palette[: len(self.classes)] = self.classes.palette
+        palette[VOID_ID] = VOID_COLOR
+        picture = Image.fromarray(ids)
+        picture.putpalette(palette.tobytes())
+        with write_atomically(path) as file:
+            picture.save(file, "PNG")
+
+    def to_json(self) -> str:
+        """Everything but the two maps, as JSON: size, share of each class, cost, trace."""
+        height, width = self.labels.shape
+        tallies = np.bincount(self.labels.ravel() + 1, minlength=len(self.classes) + 1)
+        shares = dict(
+            zip(("void", *self.classes.names), (tallies / max(1, tallies.sum())).tolist(), strict=True)
+        )
+        return json.dumps(
+            {
+                "width": width,
+                "height": height,
+                "shares": {name: share for name, share in shares.items() if share > 0},
+                "mean_confidence": float(self.confidence.mean()) if self.confidence.size else None,
+                "cost_ms": self.cost,
+                "deadline_met": self.deadline_met,
+                "trace": [asdict(step) for step in self.trace],
+            }
+        )

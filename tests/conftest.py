@@ -1,0 +1,39 @@
+"""What all tests share: no deadlines while kernels compile, a cache of their own, the real data if any."""
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A first call compiles kernels; and a suite that finds other examples each time cannot be trusted to gate.
+settings.register_profile(
+    "anyscene", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("anyscene")
+
+
+def pytest_collection_modifyitems(items):
+    """Skip what this machine has no data or no torch for."""
+    no_data = pytest.mark.skip(reason="ANYSCENE_DATA does not name the folder of the unpacked data sets")
+    no_torch = pytest.mark.skip(reason="torch is not installed (make test-train)")
+    for item in items:
+        if item.get_closest_marker("real_data") and not os.environ.get("ANYSCENE_DATA"):
+            item.add_marker(no_data)
+        if item.get_closest_marker("train") and importlib.util.find_spec("torch") is None:
+            item.add_marker(no_torch)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory):
+    """Keep tests, and the commands that they start, out of the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANYSCENE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def data_root():
+    """The folder of the unpacked data sets; for tests marked `real_data`."""
+    return Path(os.environ["ANYSCENE_DATA"])

@@ -1,0 +1,54 @@
+import os
+import stat
+
+import pytest
+
+from anyscene.errors import ConfigError
+from anyscene.files import cache_dir, write_atomically
+
+
+def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
+    monkeypatch.delenv("ANYSCENE_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_dir() == tmp_path / "anyscene"
+    monkeypatch.setenv("ANYSCENE_CACHE", str(tmp_path / "own"))
+    assert cache_dir() == tmp_path / "own"
+
+
+def test_a_file_appears_whole_and_only_at_the_end(tmp_path):
+    path = tmp_path / "new folder" / "result.bin"
+    with write_atomically(path) as file:
+        file.write(b"whole")
+        assert not path.exists()
+    assert path.read_bytes() == b"whole"
+    assert os.listdir(path.parent) == ["result.bin"]
+
+
+def test_a_failed_write_leaves_the_old_content_and_nothing_else(tmp_path):
+    path = tmp_path / "result.bin"
+    path.write_bytes(b"old")
+    with pytest.raises(TypeError, match="bytes-like"), write_atomically(path) as file:
+        file.writelines([b"half", "text"])
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["result.bin"]
+
+
+def test_others_may_read_what_the_umask_lets_them_read(tmp_path):
+    before = os.umask(0o022)
+    try:
+        with write_atomically(tmp_path / "shared"):
+            pass
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == 0o644
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_sentence(tmp_path):
+    with pytest.raises(ConfigError, match="it is a folder"), write_atomically(tmp_path):
+        pass
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(ConfigError, match=r"cannot write .*file/below"),
+        write_atomically(tmp_path / "file" / "below"),
+    ):
+        pass
