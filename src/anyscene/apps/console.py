@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -66,6 +67,11 @@ def track(items: Iterable[Item], description: str, total: int | None = None) -> 
         disable=not screen.is_terminal,
     ) as progress:
         yield from progress.track(items, total=total, description=description)
+
+
+def busy(description: str) -> AbstractContextManager[object]:
+    """A spinner on stderr while the block runs, for work that cannot say how far it is."""
+    return Console(stderr=True).status(Text(description))
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:

@@ -1,0 +1,55 @@
+"""`anyscene bench`: measure this machine against the bars that the project sets itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from anyscene.apps.console import JsonOption, busy, console, emit_json, table
+
+if TYPE_CHECKING:
+    from anyscene.benchmarks.figures import Figure
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(bench)
+
+
+def bench(
+    name: Annotated[str | None, typer.Argument(help="Which bench to run; none lists them.")] = None,
+    data: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Data set to measure on, such as camvid:PATH.")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Part of the data set.")] = None,
+    json: JsonOption = None,
+) -> None:
+    """Run a benchmark: exit code 0 when its bars hold, 1 when one does not, 2 when it could not run."""
+    from anyscene import benchmarks
+    from anyscene.benchmarks.figures import Request
+
+    if name is None:
+        for known, what in benchmarks.BENCHES.items():
+            console(json).print(f"{known:12} {what}", markup=False, soft_wrap=True)
+        emit_json(benchmarks.BENCHES, json)
+        return
+    with busy(f"bench {name}"):
+        report = benchmarks.run(name, Request(data, split))
+    rows = [_row(figure) for figure in report.figures]
+    console(json).print(table(f"bench {name}", ("figure", "value", "bar", "holds"), rows))
+    emit_json(report.to_json(), json)
+    raise typer.Exit(report.exit_code)
+
+
+def _row(figure: Figure) -> tuple[object, ...]:
+    bar = f"{figure.bar.comparison} {_number(figure.bar.value, figure.unit)}"
+    if figure.value is None:
+        return figure.name, "-", bar, Text(f"skipped: {figure.skipped}", style="yellow")
+    verdict = Text("yes", style="green") if figure.holds else Text("NO", style="bold red")
+    return figure.name, _number(figure.value, figure.unit), bar, verdict
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:.4g} {unit}".rstrip()

@@ -1,0 +1,27 @@
+"""`anyscene bench`: one file a bench, one form for all.
+
+To add a bench, write `NAME.py` here with `run(request: Request) -> Iterable[Figure]`, and list it below.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from typing import cast
+
+from anyscene.benchmarks.figures import Figure, Report, Request, describe_machine
+from anyscene.errors import ConfigError
+
+BENCHES = {
+    "metrics": "Counting and scoring label maps, against scikit-learn",
+}
+"""Name -> what it measures. A bench is imported only when it is run."""
+
+
+def run(name: str, request: Request) -> Report:
+    """Run one bench."""
+    if name not in BENCHES:
+        raise ConfigError(f"there is no bench '{name}'; there are: {', '.join(BENCHES)}")
+    bench = importlib.import_module(f"anyscene.benchmarks.{name}")
+    figures = cast(Iterable[Figure], bench.run(request))
+    return Report(name, describe_machine(), tuple(figures))

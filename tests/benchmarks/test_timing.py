@@ -1,0 +1,42 @@
+import time
+
+import cv2
+import numba
+import pytest
+
+from anyscene.benchmarks.timing import Timings, interleave, one_thread
+
+
+def test_rivals_take_turns_and_the_first_call_of_each_does_not_count():
+    calls = []
+    timings = interleave({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=3)
+    assert "".join(calls) == "ab" + "ab" + "ba" + "ab"
+    assert {name: len(times) for name, times in timings.seconds.items()} == {"a": 3, "b": 3}
+
+
+def test_speedup_is_the_median_of_ratios_taken_side_by_side():
+    # In the second round the machine was ten times slower for both.
+    timings = Timings({"fast": (1.0, 10.0, 1.0), "slow": (3.0, 30.0, 4.0)})
+    assert timings.speedup("fast", "slow") == 3.0
+    assert timings.medians() == {"fast": 1.0, "slow": 4.0}
+
+
+def test_a_sleep_twice_as_long_takes_about_twice_as_long():
+    timings = interleave({"one": lambda: time.sleep(0.01), "two": lambda: time.sleep(0.02)}, rounds=3)
+    assert timings.speedup("one", "two") == pytest.approx(2, rel=0.4)
+
+
+def test_one_thread_holds_inside_and_is_undone_even_after_an_error():
+    before = cv2.getNumThreads(), numba.get_num_threads()
+    inside = None
+
+    def fail_on_one_thread():
+        nonlocal inside
+        with one_thread():
+            inside = cv2.getNumThreads(), numba.get_num_threads()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail_on_one_thread()
+    assert inside == (1, 1)
+    assert (cv2.getNumThreads(), numba.get_num_threads()) == before

@@ -1,0 +1,153 @@
+"""Rules that keep the code base one that can be inherited; see ARCHITECTURE.md."""
+
+import ast
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "anyscene"
+
+# From the ground up; names on one line stand side by side and may use each other.
+LAYERS = (
+    {"errors"},
+    {"files"},
+    {"data"},
+    {"labeling"},
+    {"metrics", "metrics_kernels"},
+    {"hierarchy"},
+    {"features"},
+    {"model"},
+    {"learning"},
+    {"engine"},
+    {"evaluation"},
+    {"benchmarks"},
+    {"apps", "__main__"},
+)
+RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def layers_imported(code: str, package: str) -> set[str]:
+    """The layers of anyscene that some code imports, at any depth of nesting.
+
+    package: the dotted package that the code lives in, which relative imports start from.
+    """
+    targets = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            targets += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = importlib.util.resolve_name("." * node.level + base, package)
+            targets += [f"{base}.{alias.name}" for alias in node.names]
+    parts = [target.split(".") for target in targets]
+    # `from anyscene import X` also takes plain names of the package, such as __version__.
+    return {words[1] for words in parts if words[0] == "anyscene" and len(words) > 1 and words[1] in RANKS}
+
+
+def too_high(code: str, layer: str, package: str) -> set[str]:
+    return {other for other in layers_imported(code, package) if RANKS[other] > RANKS[layer]}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_layer_imports_a_higher_one(path):
+    if path == SOURCE / "__init__.py":  # the package's face: shows what is above, lazily
+        return
+    package = ".".join(path.relative_to(SOURCE.parent).parent.parts)
+    found = too_high(path.read_text(), layer_of(path), package)
+    assert not found, f"{path.relative_to(ROOT)} must not know of {', '.join(found)}"
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import anyscene.engine.clock", {"engine"}),
+        ("from anyscene.engine import clock", {"engine"}),
+        ("from anyscene import engine as motor", {"engine"}),
+        ("from ..engine import clock", {"engine"}),
+        ("from .. import engine, data", {"engine"}),
+        ("def late():\n    if True:\n        from anyscene.apps.main import app", {"apps"}),
+        ("from anyscene.errors import DataError\nfrom . import tree\nimport numpy", set()),
+    ],
+)
+def test_an_import_from_above_would_be_caught(code, found):
+    assert too_high(code, "hierarchy", "anyscene.hierarchy") == found
+
+
+def test_every_module_and_folder_has_its_place_among_the_layers():
+    assert {layer_of(path) for path in MODULES} - {"__init__"} <= RANKS.keys()
+
+
+def test_the_architecture_page_lists_the_layers_in_order():
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE)
+    named = [re.split(r"[/.]", name)[0] for row in rows for name in re.findall(r"`(.*?)`", row)]
+    assert set(named) == RANKS.keys()
+    assert named == sorted(named, key=RANKS.__getitem__)
+
+
+def undocumented(code: str) -> list[str]:
+    """Public functions, classes and methods without a docstring, with their lines."""
+
+    def visit(node, prefix):
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                continue
+            is_overload = any("overload" in ast.unparse(one) for one in child.decorator_list)
+            if child.name.startswith("_") or is_overload:
+                continue
+            if not ast.get_docstring(child):
+                yield f"line {child.lineno}: {prefix}{child.name}"
+            if isinstance(child, ast.ClassDef):
+                yield from visit(child, f"{prefix}{child.name}.")
+
+    return list(visit(ast.parse(code), ""))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_what_is_public_is_documented(path):
+    code = path.read_text()
+    assert ast.get_docstring(ast.parse(code)), f"{path.relative_to(ROOT)} does not say what it is for"
+    assert not undocumented(code), f"no docstring in {path.relative_to(ROOT)}"
+
+
+def test_a_missing_docstring_would_be_caught():
+    code = 'class A:\n    """Documented."""\n    def b(self): ...\n    def _c(self): ...\ndef d(): ...\n'
+    assert undocumented(code) == ["line 3: A.b", "line 5: d"]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bench", "--help"], ["demo", "--help"]])
+def test_help_loads_none_of_the_heavy_libraries(arguments):
+    program = (
+        "import json, sys\n"
+        "from anyscene.apps.main import main\n"
+        "try: main()\n"
+        "finally: print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    heavy = {"numba", "onnxruntime", "torch", "sklearn", "scipy", "matplotlib"}
+    assert not heavy & set(json.loads(run.stderr.splitlines()[-1]))
+
+
+def test_the_product_needs_few_packages():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = {re.match(r"[A-Za-z0-9-]+", line)[0].lower() for line in project["dependencies"]}
+    agreed = {"numpy", "numba", "opencv-python-headless", "onnxruntime", "scikit-learn", "safetensors"}
+    agreed |= {"pillow", "typer", "rich", "pydantic"}
+    # scipy comes with scikit-learn in any case; declaring it is honest where we import it ourselves.
+    assert names - {"scipy"} == agreed
+    assert project["optional-dependencies"].keys() == {"train", "video", "report", "dev"}
