@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.data.images import IMAGE_SUFFIXES, read_image
+from anyscene.data.images import IMAGE_SUFFIXES, read_image, read_size
 from anyscene.errors import DataError
 
 ReadLabel = Callable[[Path], NDArray[np.int16]]
@@ -21,36 +21,45 @@ class Pairs:
 
     images, labels: the file of each id; an image may lack a label, a label may lack an image.
     read_label: from a label file to int16[H, W] truth.
-    labeled: False when there is no label folder at all, so that truth is None instead of missing.
+    unlabeled: ids that are not meant to have a label; their truth is None. For all others it must be there.
     """
 
     images: dict[str, Path]
     labels: dict[str, Path]
     read_label: ReadLabel
-    labeled: bool = True
+    unlabeled: frozenset[str] = frozenset()
 
     def image(self, id: str) -> NDArray[np.uint8]:
         """Read the image of a scene, uint8[H, W, 3]."""
         return read_image(self.images[id])
 
     def truth(self, id: str) -> NDArray[np.int16] | None:
-        """Read the truth of a scene, int16[H, W]; a label file that is missing is an error."""
-        if id in self.labels:
-            return self.read_label(self.labels[id])
-        if self.labeled:
-            raise DataError(f"{self.images[id]}: its label file is missing; add the label or remove the image")
-        return None
+        """Read the truth of a scene, int16[H, W]; it must be there and have the size of the image."""
+        if id in self.unlabeled:
+            return None
+        if id not in self.labels:
+            raise DataError(
+                f"{self.images[id]}: its label file is missing; add the label or remove the image"
+            )
+        truth = self.read_label(self.labels[id])
+        height, width = truth.shape
+        if (width, height) != (expected := read_size(self.images[id])):
+            raise DataError(
+                f"{self.labels[id]}: the label is {width}x{height} but its image {self.images[id]} is "
+                f"{expected[0]}x{expected[1]}; both must have the same size"
+            )
+        return truth
 
     def strays(self) -> list[str]:
         """Say which labels have no image."""
         return [
-            f"{self.labels[id]}: there is no image that belongs to this label; add the image or remove the label"
+            f"{self.labels[id]}: no image belongs to this label; add the image or remove the label"
             for id in sorted(self.labels.keys() - self.images.keys())
         ]
 
 
-def files_by_stem(folder: Path, suffixes: Iterable[str] = IMAGE_SUFFIXES) -> dict[str, Path]:
-    """Find files below a folder: relative path without suffix -> path, sorted. Hidden files do not count."""
+def find_files(folder: Path, suffixes: Iterable[str] = IMAGE_SUFFIXES) -> dict[str, Path]:
+    """Find the files below a folder by their path within it, without suffix; sorted, hidden ones left out."""
     endings = tuple(suffixes)
     found: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):

@@ -13,10 +13,12 @@ GOLDEN_RATIO = 0.618033988749895
 def distinct_colors(count: int) -> NDArray[np.uint8]:
     """Make colours that are easy to tell apart, uint8[count, 3]; the first ones do not depend on the count.
 
-    Hues advance by the golden ratio, so neighbours in the list differ most; brightness and saturation take turns.
+    Hues advance by the golden ratio, so neighbours in the list differ most; shades take turns.
     """
     shades = ((0.75, 0.95), (0.95, 0.65), (0.45, 0.9))
     colors = [
-        colorsys.hsv_to_rgb(index * GOLDEN_RATIO % 1.0, *shades[index % len(shades)]) for index in range(count)
+        colorsys.hsv_to_rgb(index * GOLDEN_RATIO % 1.0, *shades[index % len(shades)])
+        for index in range(count)
     ]
-    return np.rint(np.array(colors).reshape(count, 3) * 255).astype(np.uint8)
+    levels: NDArray[np.float64] = np.array(colors).reshape(count, 3) * 255
+    return levels.round().astype(np.uint8)

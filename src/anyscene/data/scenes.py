@@ -28,6 +28,13 @@ class Scene:
     image: NDArray[np.uint8]
     truth: NDArray[np.int16] | None
 
+    def __post_init__(self) -> None:
+        if self.truth is not None and self.truth.shape != self.image.shape[:2]:
+            raise DataError(
+                f"scene '{self.id}': the image is {_size(self.image)} but the truth is {_size(self.truth)}; "
+                "both must have the same size"
+            )
+
 
 class DataSet:
     """An open data set: its classes, and named lists of scenes that are decoded when asked for.
@@ -95,13 +102,7 @@ class SceneList(Sequence[Scene]):
     def __getitem__(self, index: int | slice) -> Scene | SceneList:
         if isinstance(index, slice):
             return SceneList(self._dataset, self.ids[index])
-        image, truth = self.image(index), self.truth(index)
-        if truth is not None and truth.shape != image.shape[:2]:
-            raise DataError(
-                f"{self._dataset.name}: the image of '{self.ids[index]}' is {_size(image)} but its label is "
-                f"{_size(truth)}; both must have the same size"
-            )
-        return Scene(self.ids[index], image, truth)
+        return Scene(self.ids[index], self.image(index), self.truth(index))
 
     def __iter__(self) -> Iterator[Scene]:
         return (self[index] for index in range(len(self)))
@@ -111,7 +112,7 @@ class SceneList(Sequence[Scene]):
         return self._dataset.load_image(self.ids[index])
 
     def truth(self, index: int) -> NDArray[np.int16] | None:
-        """Decode only the truth, int16[H, W], or None; its size is not checked against the image's."""
+        """Decode only the truth, int16[H, W], or None."""
         return self._dataset.load_truth(self.ids[index])
 
     def __repr__(self) -> str:

@@ -15,8 +15,8 @@ KINDS = ("camvid", "stanford", "siftflow", "folder", "streets")
 def open(spec: str) -> DataSet:
     """Open a data set, such as `open("camvid:data/CamVid")`.
 
-    The kinds are camvid, stanford, siftflow, folder (your own data) and streets (generated scenes; what follows
-    the colon are its settings, not a path). Pictures are decoded only when a scene is asked for.
+    The kinds are camvid, stanford, siftflow, folder (your own data) and streets (generated scenes; its
+    settings follow the colon instead of a path). Pictures are decoded only when a scene is asked for.
     """
     kind, colon, rest = spec.partition(":")
     if not colon or kind not in KINDS:
