@@ -1,0 +1,1 @@
+"""The dynamic hierarchical model: state, actions, beliefs, loss, policies, and the model file."""

@@ -1,0 +1,162 @@
+"""The two kinds of action and their exact, pure transitions (section 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.model import kernels
+from anyscene.model.chain import PARENT_BELIEF, Chain
+from anyscene.model.evidence import Evidence
+from anyscene.model.state import State
+
+
+@dataclass(frozen=True)
+class Split:
+    """Open every leaf whose entropy is above the threshold (in nats)."""
+
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Update:
+    """Bring the active leaves up to the first `size` weak learners of a chain.
+
+    Bundles of one chain nest: after a bundle of 5, the bundle of 20 applies the other 15.
+    """
+
+    chain: int
+    size: int
+
+
+Action = Split | Update
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The finite set of actions 𝒜ᵈ that a policy chooses from.
+
+    sets : names of the feature sets that chains refer to by index.
+    """
+
+    sets: tuple[str, ...]
+    chains: tuple[Chain, ...]
+    actions: tuple[Action, ...]
+    classes: int
+    layer_count: int
+
+    @cached_property
+    def needs(self) -> NDArray[np.bool_]:
+        """Which feature sets each action looks at, bool[A, S]; splits look at none."""
+        rows = [
+            self.chains[action.chain].sets_of(action.size, len(self.sets))
+            if isinstance(action, Update)
+            else np.zeros(len(self.sets), np.bool_)
+            for action in self.actions
+        ]
+        return np.array(rows).reshape(len(self.actions), len(self.sets))
+
+    @cached_property
+    def thresholds(self) -> NDArray[np.float32]:
+        """The threshold of each split, nan for updates, float32[A]."""
+        return np.array([a.threshold if isinstance(a, Split) else np.nan for a in self.actions], np.float32)
+
+    @cached_property
+    def chain_of(self) -> NDArray[np.int64]:
+        """The chain of each update, -1 for splits, int64[A]."""
+        return np.array([a.chain if isinstance(a, Update) else -1 for a in self.actions], np.int64)
+
+    @cached_property
+    def size_of(self) -> NDArray[np.int64]:
+        """The bundle size of each update, 0 for splits, int64[A]."""
+        return np.array([a.size if isinstance(a, Update) else 0 for a in self.actions], np.int64)
+
+
+def opened_by(state: State, threshold: float, layer_count: int) -> NDArray[np.bool_]:
+    """Which leaves a split at this threshold would open, bool[N]."""
+    return (state.entropy > threshold) & (state.layers < layer_count - 1)
+
+
+def offered(state: State, pool: Pool) -> NDArray[np.bool_]:
+    """Which actions of the pool would change something in this state, bool[A]."""
+    can_open = state.layers < pool.layer_count - 1
+    most_entropy = np.max(state.entropy, where=can_open, initial=-1.0)
+    splits = most_entropy > pool.thresholds  # nan compares false: updates are settled below
+    if not pool.chains or not state.active.any():
+        return splits
+    return splits | ((pool.chain_of >= 0) & (state.applied[pool.chain_of] < pool.size_of))
+
+
+def split(state: State, threshold: float, evidence: Evidence) -> State:
+    """Open uncertain leaves; children inherit their parent's belief (Eq. 1) and become the active ones."""
+    opened = opened_by(state, threshold, evidence.layer_count)
+    finest = max(state.finest, int(np.max(state.layers, where=opened, initial=-1)) + 1)
+    nodes = evidence.nodes(finest)
+    leaves, source = kernels.split_rows(state.leaves, opened, nodes.child_start, nodes.child)
+    new = opened[source]
+    return replace(
+        state,
+        leaves=leaves,
+        layers=nodes.layer[leaves],
+        area=nodes.area[leaves],
+        belief=state.belief[source],
+        parent_belief=np.where(new[:, None], state.belief[source], state.parent_belief[source]),
+        previous_entropy=state.previous_entropy[source],
+        active=new,
+        applied=np.zeros_like(state.applied),
+        finest=finest,
+        steps=state.steps + 1,
+    )
+
+
+def update(state: State, action: Update, pool: Pool, evidence: Evidence) -> State:
+    """Apply a bundle to the active leaves: q ∝ q·exp(α·h(f)), f = [features, parent's belief] (Eq. 2)."""
+    chain = pool.chains[action.chain]
+    rows = np.flatnonzero(state.active)
+    x = chain_inputs(state, rows, chain, pool, evidence)
+    scores = np.zeros((len(rows), pool.classes), np.float32)
+    roots = chain.roots[state.applied[action.chain] : action.size]
+    kernels.add_tree_scores(x, chain.feature, chain.threshold, chain.left, chain.value, roots, scores)
+    return updated(state, action, pool, rows, scores)
+
+
+def updated(
+    state: State, action: Update, pool: Pool, rows: NDArray[np.int64], scores: NDArray[np.float32]
+) -> State:
+    """Return the state after an update whose scores for the active rows are known."""
+    applied = state.applied.copy()
+    applied[action.chain] = action.size
+    return replace(
+        state,
+        belief=kernels.reweigh(state.belief, rows, scores),
+        previous_entropy=np.where(state.active, state.entropy, state.previous_entropy),
+        in_hand=state.in_hand | pool.chains[action.chain].sets_of(action.size, len(pool.sets)),
+        applied=applied,
+        steps=state.steps + 1,
+    )
+
+
+def chain_inputs(
+    state: State, rows: NDArray[np.int64], chain: Chain, pool: Pool, evidence: Evidence
+) -> NDArray[np.float32]:
+    """Return what a chain looks at in these leaves, float32[len(rows), M]."""
+    x = np.empty((len(rows), len(chain.source)), np.float32)
+    leaves = state.leaves[rows]
+    for source, inputs, columns in chain.source_groups:
+        if source == PARENT_BELIEF:
+            x[:, inputs] = state.parent_belief[rows[:, None], columns]
+        else:
+            x[:, inputs] = evidence.gather(pool.sets[source], leaves, columns)
+    return x
+
+
+def advance(state: State, action: Action, pool: Pool, evidence: Evidence, cost: float) -> State:
+    """Take an action that costs so many milliseconds."""
+    if isinstance(action, Split):
+        after = split(state, action.threshold, evidence)
+    else:
+        after = update(state, action, pool, evidence)
+    return replace(after, cost=state.cost + cost)

@@ -1,0 +1,33 @@
+"""Anytime curves: mean accuracy over images at any budget, and the area under them over log cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.model.rollout import Trajectory
+
+
+def accuracy_at(trajectory: Trajectory, budgets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Accuracy of the last labeling complete within each budget (the prior's, if none is)."""
+    last = np.searchsorted(trajectory.cost, budgets, side="right") - 1
+    return trajectory.accuracy[np.maximum(last, 0)]
+
+
+def mean_curve(trajectories: Sequence[Trajectory], budgets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean accuracy over images at each budget."""
+    return np.asarray(np.mean([accuracy_at(run, budgets) for run in trajectories], axis=0))
+
+
+def budget_grid(runs: Sequence[Sequence[Trajectory]], points: int = 256) -> NDArray[np.float64]:
+    """Budgets spaced evenly in log cost, from the first label of any run to the fullest cost of any."""
+    first = min(trajectory.cost[1] for run in runs for trajectory in run if len(trajectory.actions))
+    full = max(trajectory.cost[-1] for run in runs for trajectory in run)
+    return np.geomspace(first, max(full, first), points)
+
+
+def area_over_log_cost(trajectories: Sequence[Trajectory], budgets: NDArray[np.float64]) -> float:
+    """Mean of the curve over a log-spaced grid: the area under it divided by the width."""
+    return float(mean_curve(trajectories, budgets).mean())

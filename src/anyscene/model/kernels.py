@@ -1,0 +1,115 @@
+"""Compiled loops over leaves: entropy, splitting, trees, belief updates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+# No class is ever ruled out: a floor keeps the log finite and lets later evidence revive a class.
+BELIEF_FLOOR = np.float32(1e-5)
+
+
+@njit(cache=True, nogil=True)
+def entropy(belief: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the entropy of each row in nats."""
+    out = np.empty(belief.shape[0], np.float32)
+    for i in range(belief.shape[0]):
+        total = np.float32(0.0)
+        for k in range(belief.shape[1]):
+            total -= belief[i, k] * np.log(max(belief[i, k], BELIEF_FLOOR))
+        out[i] = total
+    return out
+
+
+@njit(cache=True, nogil=True)
+def top_two_margin(belief: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the difference between the two largest entries of each row."""
+    out = np.empty(belief.shape[0], np.float32)
+    for i in range(belief.shape[0]):
+        first = np.float32(0.0)
+        second = np.float32(0.0)
+        for k in range(belief.shape[1]):
+            value = belief[i, k]
+            if value > first:
+                second = first
+                first = value
+            elif value > second:
+                second = value
+        out[i] = first - second
+    return out
+
+
+@njit(cache=True, nogil=True)
+def split_rows(
+    leaves: NDArray[np.int32],
+    opened: NDArray[np.bool_],
+    child_start: NDArray[np.int32],
+    child: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the new leaves and, for each, the row it came from; opened leaves give way to their children."""
+    count = 0
+    for i in range(len(leaves)):
+        count += child_start[leaves[i] + 1] - child_start[leaves[i]] if opened[i] else 1
+    new_leaves = np.empty(count, np.int32)
+    source = np.empty(count, np.int32)
+    at = 0
+    for i in range(len(leaves)):
+        if opened[i]:
+            for j in range(child_start[leaves[i]], child_start[leaves[i] + 1]):
+                new_leaves[at] = child[j]
+                source[at] = i
+                at += 1
+        else:
+            new_leaves[at] = leaves[i]
+            source[at] = i
+            at += 1
+    return new_leaves, source
+
+
+@njit(cache=True, nogil=True)
+def add_tree_scores(
+    x: NDArray[np.float32],
+    feature: NDArray[np.int32],
+    threshold: NDArray[np.float32],
+    left: NDArray[np.int32],
+    value: NDArray[np.float32],
+    roots: NDArray[np.int32],
+    scores: NDArray[np.float32],
+) -> None:
+    """Add to each row of `scores` the leaf values that these trees give the same row of `x`.
+
+    A node with left < 0 is a leaf; otherwise x <= threshold goes left, anything else to left + 1.
+    """
+    for i in range(x.shape[0]):
+        for root in roots:
+            node = root
+            while left[node] >= 0:
+                node = left[node] + (0 if x[i, feature[node]] <= threshold[node] else 1)
+            for k in range(scores.shape[1]):
+                scores[i, k] += value[node, k]
+
+
+@njit(cache=True, nogil=True)
+def reweigh(
+    belief: NDArray[np.float32], rows: NDArray[np.int64], scores: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return beliefs with q ∝ q·exp(score) in these rows (Eq. 2), floored and normalised."""
+    out = belief.copy()
+    classes = belief.shape[1]
+    for j in range(len(rows)):
+        i = rows[j]
+        top = scores[j, 0]
+        for k in range(1, classes):
+            top = max(top, scores[j, k])
+        total = np.float32(0.0)
+        for k in range(classes):
+            out[i, k] = belief[i, k] * np.exp(scores[j, k] - top)
+            total += out[i, k]
+        floored = np.float32(0.0)
+        for k in range(classes):
+            out[i, k] = max(out[i, k] / total, BELIEF_FLOOR)
+            floored += out[i, k]
+        for k in range(classes):
+            out[i, k] /= floored
+    return out

@@ -1,0 +1,134 @@
+"""Who picks the next action: one protocol for the learned policy and everything it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.model.actions import Pool
+from anyscene.model.costs import Coverage
+from anyscene.model.phi import Phi, describe
+from anyscene.model.state import State
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that a policy may look at before it picks an action.
+
+    offered : bool[A], actions that would change something (and fit the time left, under a clock).
+    costs : float64[A]. taken : the actions taken so far.
+    """
+
+    state: State
+    pool: Pool
+    offered: NDArray[np.bool_]
+    costs: NDArray[np.float64]
+    coverage: Coverage
+    taken: tuple[int, ...]
+
+    @cached_property
+    def phi(self) -> Phi:
+        """The meta-features of every action here."""
+        return describe(self.state, self.pool, self.coverage, self.costs)
+
+
+class Policy(Protocol):
+    """Picks an offered action, or None to stop."""
+
+    def choose(self, situation: Situation) -> int | None:
+        """Return the index of an offered action, None when nothing is worth its cost."""
+        ...
+
+
+@dataclass(frozen=True)
+class LinearQ:
+    """Q̂(s, a) = ηᵀφ(s, a). shared : float64[G]. own : float64[A, K]."""
+
+    shared: NDArray[np.float64]
+    own: NDArray[np.float64]
+
+    def values(self, phi: Phi) -> NDArray[np.float64]:
+        """Return Q̂ of every action, float64[A]."""
+        values: NDArray[np.float64] = phi.shared @ self.shared + np.einsum("ak,ak->a", phi.own, self.own)
+        return values
+
+
+@dataclass(frozen=True)
+class LearnedPolicy:
+    """The action of largest Q̂ (D-NM; D-M when learned with γ = 0); stops when none is above `stop_below`."""
+
+    q: LinearQ
+    stop_below: float = -np.inf
+
+    def choose(self, situation: Situation) -> int | None:
+        """Return the offered action of largest Q̂."""
+        if not situation.offered.any():
+            return None
+        values = np.where(situation.offered, self.q.values(situation.phi), -np.inf)
+        best = int(np.argmax(values))
+        return best if values[best] > self.stop_below else None
+
+
+@dataclass(frozen=True)
+class StaticPolicy:
+    """The same sequence of actions for every image (S-M); what is not offered is passed over."""
+
+    sequence: tuple[int, ...]
+
+    def choose(self, situation: Situation) -> int | None:
+        """Return the next action of the sequence that is offered."""
+        position = 0
+        for action in situation.taken:
+            position = self.sequence.index(action, position) + 1
+        return next((a for a in self.sequence[position:] if situation.offered[a]), None)
+
+
+class RandomPolicy:
+    """Any offered action, all equally likely (RS)."""
+
+    def __init__(self, random: np.random.Generator) -> None:
+        self._random = random
+
+    def choose(self, situation: Situation) -> int | None:
+        """Return a random offered action."""
+        choices = np.flatnonzero(situation.offered)
+        return int(self._random.choice(choices)) if len(choices) else None
+
+
+@dataclass(frozen=True)
+class NoisyPolicy:
+    """Another policy that now and then takes any offered action instead, to explore."""
+
+    policy: Policy
+    noise: float
+    random: np.random.Generator
+
+    def choose(self, situation: Situation) -> int | None:
+        """Return the other policy's choice, or with probability `noise` a random one."""
+        if self.random.random() < self.noise:
+            return RandomPolicy(self.random).choose(situation)
+        return self.policy.choose(situation)
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """With the truth in hand, the action of largest R + γ·[true return of following a policy from there]₊.
+
+    action_value : computes that value of one offered action (`rollout.true_action_value`, bound to an image).
+    Its value is at least that of the policy it follows. For evaluation only.
+    """
+
+    action_value: Callable[[Situation, int], float]
+
+    def choose(self, situation: Situation) -> int | None:
+        """Return the action of largest true value; stop when none is positive."""
+        choices = np.flatnonzero(situation.offered)
+        values = [self.action_value(situation, int(action)) for action in choices]
+        if not values or max(values) <= 0:
+            return None
+        return int(choices[int(np.argmax(values))])
