@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 DATA   ?= $(HOME)/.cache/anyscene/data
 BENCH  ?= metrics
+GIVEN  := $(if $(wildcard $(DATA)/CamVid),--data camvid:$(DATA)/CamVid --split val)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench bench-env test-train setup clean
@@ -51,8 +52,8 @@ check: $(VENV)/.dev ## Lint, types, layering
 
 bench-env: .venv-bench/.ready ## Make .venv-bench, with the rivals that we compare with
 
-bench: .venv-bench/.ready ## Run one benchmark: make bench BENCH=metrics DATA=folder
-	.venv-bench/bin/anyscene bench $(BENCH) --data camvid:$(DATA)/CamVid --split val --json bench-$(BENCH).json
+bench: .venv-bench/.ready ## Run one benchmark (BENCH=name DATA=folder of the unpacked data sets)
+	.venv-bench/bin/anyscene bench $(BENCH) $(GIVEN) --json bench-$(BENCH).json
 
 clean: ## Remove what the targets above made
-	rm -rf .venv .venv-bench demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-bench demo bench-*.json .pytest_cache .mypy_cache .ruff_cache

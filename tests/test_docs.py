@@ -1,0 +1,56 @@
+"""What the documentation shows works: its blocks of shell and Python are run as they stand."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def runnable_blocks(text: str) -> list[tuple[str, str]]:
+    """(language, code) of each block that can be run here."""
+    return [
+        (language, code)
+        for language, marks, code in BLOCK.findall(text)
+        if language in ("sh", "python")
+        and "by-hand" not in marks
+        and ("ANYSCENE_DATA" not in code or os.environ.get("ANYSCENE_DATA"))
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    namespace = {}  # the Python blocks of a page build on one another
+    for language, code in runnable_blocks(page.read_text()):
+        if language == "sh":
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", code], capture_output=True, text=True)
+            assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+        else:
+            exec(compile(code, str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_page_is_listed():
+    index = (ROOT / "docs" / "index.md").read_text()
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "index.md" or f"({page.name})" in index
+
+
+def test_which_blocks_are_run(monkeypatch):
+    monkeypatch.delenv("ANYSCENE_DATA", raising=False)
+    blocks = [("sh", "a"), ("sh by-hand", "b"), ("json", "c"), ("python", "d $ANYSCENE_DATA"), ("python", "e")]
+    text = "\n".join(f"```{mark}\n{code}\n```" for mark, code in blocks)
+    assert runnable_blocks(text) == [("sh", "a\n"), ("python", "e\n")]
