@@ -51,6 +51,6 @@ def test_every_page_is_listed():
 
 def test_which_blocks_are_run(monkeypatch):
     monkeypatch.delenv("ANYSCENE_DATA", raising=False)
-    blocks = [("sh", "a"), ("sh by-hand", "b"), ("json", "c"), ("python", "d $ANYSCENE_DATA"), ("python", "e")]
+    blocks = [("sh", "a"), ("sh by-hand", "b"), ("json", "c"), ("python", "ANYSCENE_DATA"), ("python", "e")]
     text = "\n".join(f"```{mark}\n{code}\n```" for mark, code in blocks)
     assert runnable_blocks(text) == [("sh", "a\n"), ("python", "e\n")]

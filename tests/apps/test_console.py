@@ -1,0 +1,49 @@
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from anyscene.apps import console
+
+
+def rendered(renderable):
+    screen = Console(file=io.StringIO(), width=120)
+    screen.print(renderable)
+    return screen.file.getvalue()
+
+
+def test_a_table_shows_names_with_brackets_as_they_are():
+    text = rendered(console.table("[red]title[/]", ("file[0]", "n"), [("a[bold].png", 3), ("[/]", 4)]))
+    for name in ("[red]title[/]", "file[0]", "a[bold].png", "[/]"):
+        assert name in text
+
+
+def test_track_yields_every_item_and_is_silent_without_a_terminal(capsys):
+    assert list(console.track([1, 2, 3], "counting [bold]")) == [1, 2, 3]
+    assert list(console.track(iter("ab"), "counting", total=2)) == ["a", "b"]
+    with console.busy("waiting [/]"):
+        pass
+    assert capsys.readouterr() == ("", "")
+
+
+def test_track_shows_a_bar_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert list(console.track([1, 2, 3], "counting [bold]")) == [1, 2, 3]
+    shown = capsys.readouterr()
+    assert "counting [bold]" in shown.err
+    assert shown.out == ""
+
+
+def test_json_goes_where_it_was_asked_for(tmp_path, capsys):
+    console.emit_json({"näme": 1}, None)
+    assert capsys.readouterr().out == ""
+    console.emit_json({"näme": 1}, "-")
+    assert json.loads(capsys.readouterr().out) == {"näme": 1}
+    console.emit_json({"näme": 1}, str(tmp_path / "out.json"))
+    assert json.loads((tmp_path / "out.json").read_text()) == {"näme": 1}
+
+
+def test_numbers_that_json_lacks_are_refused():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        console.emit_json({"value": float("nan")}, "-")
