@@ -17,7 +17,7 @@ from rich.text import Text
 import anyscene
 from anyscene.errors import AnysceneError
 
-COMMAND_MODULES = ("bench",)
+COMMAND_MODULES = ("data", "bench")
 
 app = typer.Typer(
     name="anyscene",
