@@ -1,0 +1,95 @@
+"""`anyscene train-backbone`: train the hypercolumn's network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from anyscene.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anyscene.learning.backbone.trainer import Progress as TrainingProgress
+
+LOG_EVERY = 50
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("train-backbone")(train_backbone)
+
+
+def train_backbone(
+    data: Annotated[list[str], typer.Option("--data", help="A data set, KIND:PATH; give several for one network.")],
+    run: Annotated[Path, typer.Option("--run", help="Folder for checkpoints and finished parts.")],
+    part: Annotated[
+        list[str] | None,
+        typer.Option("--part", help="Which parts: train, a, b (default: all, one after the other)."),
+    ] = None,
+    recipe: Annotated[Path | None, typer.Option("--recipe", help="A TOML file of settings.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="CPU threads to train with.")] = 2,
+) -> None:
+    """Train the network behind the hypercolumn on one or more data sets; needs the extra 'train' (torch).
+
+    Killed at any moment, the same command goes on from the last checkpoint. Parts 'a' and 'b' are trained on one
+    half each; they give the training images scores from a network that has not seen them.
+    """
+    try:
+        import torch
+    except ImportError as error:
+        raise ConfigError(
+            "training a backbone needs torch; install it with: pip install 'anyscene[train]'"
+        ) from error
+    from anyscene.data import open as open_data
+    from anyscene.learning.backbone.parts import PARTS, train_part
+    from anyscene.learning.backbone.recipe import Recipe, read_recipe
+
+    torch.set_num_threads(threads)
+    settings = read_recipe(recipe) if recipe else Recipe()
+    datasets = {spec.split(":", 1)[0]: open_data(spec) for spec in data}
+    if len(datasets) < len(data):
+        raise ConfigError("each data set may be given once only")
+    for name in part or PARTS:
+        if name not in PARTS:
+            raise ConfigError(f"there is no part '{name}'; the parts are {', '.join(PARTS)}")
+        with _Show(name) as show:
+            train_part(datasets, name, settings, run, seed, show.update)
+
+
+class _Show:
+    """Live progress on a terminal; a line now and then where there is none."""
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+        screen = Console(stderr=True)
+        self._terminal = screen.is_terminal
+        self._bar = Progress(
+            TextColumn("part {task.fields[part]}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]:.3f}, {task.fields[left]} left"),
+            console=screen,
+            disable=not self._terminal,
+        )
+        self._task = self._bar.add_task("", part=part, loss=float("nan"), left="?")
+
+    def __enter__(self) -> _Show:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def update(self, progress: TrainingProgress) -> None:
+        """Show where the run stands."""
+        minutes = f"{progress.seconds_left / 60:.0f} min"
+        self._bar.update(
+            self._task, completed=progress.step, total=progress.steps, loss=progress.loss, left=minutes
+        )
+        if not self._terminal and progress.step % LOG_EVERY == 0:
+            line = f"part {self._part}: step {progress.step}/{progress.steps}, loss {progress.loss:.3f}, {minutes} left"
+            print(line, flush=True)

@@ -1,0 +1,1 @@
+"""Training of the hypercolumn's network; needs torch (extra `train`)."""

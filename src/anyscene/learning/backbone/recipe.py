@@ -1,0 +1,54 @@
+"""How a backbone is trained: every choice, with its default, in one place; recipes are TOML files of these."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from anyscene.errors import ConfigError
+
+
+class Recipe(BaseModel):
+    """Settings of one training run; a checkpoint fits only the recipe that it was made with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    steps: int = Field(6000, ge=1, description="optimiser steps in all")
+    batch: int = Field(
+        8, ge=1, description="images a step at full size; smaller inputs take up to twice as many"
+    )
+    learning_rate: float = Field(1e-3, gt=0, description="of the decoder and the heads at its highest")
+    backbone_rate: float = Field(0.3, gt=0, description="the backbone's learning rate as a share of that")
+    warm_up: int = Field(200, ge=0, description="steps over which the learning rate rises")
+    weight_decay: float = Field(0.01, ge=0)
+    average: float = Field(0.998, gt=0, lt=1, description="decay of the moving average of the weights (EMA)")
+    long_side: int = Field(480, ge=32, description="the working frame: long side of a full-size input")
+    smallest: float = Field(1 / 7, gt=0, le=1, description="smallest input, relative to the working frame")
+    largest: float = Field(1.15, ge=1, description="largest input, relative to the working frame")
+    full_share: float = Field(0.35, ge=0, le=1, description="share of steps at about full size")
+    crop: float = Field(0.55, gt=0, le=1, description="smallest side of a random crop, relative to the image")
+    aspect: float = Field(0.15, ge=0, lt=1, description="random change of the aspect ratio")
+    jitter: float = Field(
+        0.3, ge=0, lt=1, description="random change of brightness, contrast, saturation, tint"
+    )
+    rare_power: float = Field(0.3, ge=0, le=1, description="weight of a class: its share to minus this power")
+    shares: dict[str, float] = Field(
+        default_factory=lambda: {"camvid": 2.0, "siftflow": 2.0, "stanford": 1.0},
+        description="how often each data set is drawn, relative to the others (1 when not named)",
+    )
+
+
+def read_recipe(path: Path) -> Recipe:
+    """Read a recipe file; anything wrong in it is one sentence."""
+    try:
+        return Recipe.model_validate(tomllib.loads(path.read_text()))
+    except OSError as error:
+        raise ConfigError(f"cannot read the recipe {path}: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"the recipe {path} is not valid TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"the recipe {path} has a wrong value for '{where}': {first['msg']}") from error
