@@ -127,7 +127,7 @@ def test_a_missing_docstring_would_be_caught():
     assert undocumented(code) == ["line 3: A.b", "line 5: d"]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bench", "--help"], ["demo", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bench", "--help"], ["data", "--help"]])
 def test_help_loads_none_of_the_heavy_libraries(arguments):
     program = (
         "import json, sys\n"

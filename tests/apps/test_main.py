@@ -8,6 +8,8 @@ import pytest
 
 import anyscene
 
+SMALL = "streets:5?size=96x72"
+
 
 def run(*arguments, **more):
     command = [sys.executable, "-m", "anyscene", *map(str, arguments)]
@@ -54,7 +56,7 @@ def test_bench_lists_its_benches():
 
 def test_bench_writes_its_report_to_a_file_and_shows_a_table(tmp_path):
     target = tmp_path / "new" / "metrics.json"
-    done = run("bench", "metrics", "--json", target)
+    done = run("bench", "metrics", "--data", SMALL, "--json", target)
     report = json.loads(target.read_text())
     assert report["bench"] == "metrics"
     assert done.returncode == (0 if all(entry["holds"] for entry in report["figures"].values()) else 1)
@@ -63,7 +65,7 @@ def test_bench_writes_its_report_to_a_file_and_shows_a_table(tmp_path):
 
 
 def test_json_to_stdout_comes_alone():
-    done = run("bench", "metrics", "--json", "-")
+    done = run("bench", "metrics", "--data", SMALL, "--json", "-")
     assert json.loads(done.stdout)["bench"] == "metrics"
     assert "at most 1 s" in done.stderr
 

@@ -26,7 +26,10 @@ def bench(
     split: Annotated[str | None, typer.Option(help="Part of the data set.")] = None,
     json: JsonOption = None,
 ) -> None:
-    """Run a benchmark: exit code 0 when its bars hold, 1 when one does not, 2 when it could not run."""
+    """Run a benchmark and hold it to its bars.
+
+    Exit code: 0 if all bars hold, 1 if one does not, 2 if the benchmark could not run.
+    """
     from anyscene import benchmarks
     from anyscene.benchmarks.figures import Request
 

@@ -17,7 +17,7 @@ from rich.text import Text
 import anyscene
 from anyscene.errors import AnysceneError
 
-COMMAND_MODULES = ("data", "bench")
+COMMAND_MODULES = ("data", "bench", "demo", "train_backbone")
 
 app = typer.Typer(
     name="anyscene",
