@@ -20,7 +20,7 @@ GAP = 8
 LINE = 18
 COLUMNS = 3
 LEGEND_CELL = 150
-CAPTION_LETTERS = 60
+CAPTION_LETTERS = 30
 BACKGROUND, INK = (255, 255, 255), (30, 30, 30)
 
 
@@ -48,7 +48,9 @@ def draw_sheet(scenes: Sequence[Scene], classes: Classes) -> NDArray[np.uint8]:
         sheet.paste(_fit(scene.image), (left, top))
         if scene.truth is not None:
             sheet.paste(_fit(_overlay(scene.image, scene.truth, classes)), (left + TILE[0] + 2, top))
-        draw.text((left, top + TILE[1] + 2), scene.id[-CAPTION_LETTERS // (3 - tiles) :], INK, font)
+        draw.text(
+            (left, top + TILE[1] + 2), scene.id.rpartition("/")[2][-CAPTION_LETTERS * tiles :], INK, font
+        )
     for index, (name, color) in enumerate(zip(classes.names, classes.palette.tolist(), strict=True)):
         row, column = divmod(index, legend_columns)
         if row >= legend_rows:

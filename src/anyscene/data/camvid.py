@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.data import camvid_original
-from anyscene.data.camvid_original import drive_and_frame
+from anyscene.data.camvid_original import SPLITS, drive_and_frame
 from anyscene.data.classes import VOID, Classes
 from anyscene.data.images import read_label
 from anyscene.data.pairs import Pairs, find_files
@@ -24,7 +24,6 @@ from anyscene.data.scenes import DataSet
 from anyscene.errors import DataError
 
 OPTIONS = ("size",)
-SPLITS = ("train", "val", "test")
 
 CLASSES = Classes(
     names=camvid_original.CLASS_NAMES,

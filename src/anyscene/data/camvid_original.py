@@ -22,6 +22,7 @@ from anyscene.errors import DataError
 IMAGES = "701_StillsRaw_full"
 LABELS = "LabeledApproved_full"
 COLORS = "label_colors.txt"
+SPLITS = ("train", "val", "test")
 
 LABELS_OF_CLASS = {
     "sky": ("Sky",),
@@ -92,23 +93,17 @@ def find_scenes(root: Path) -> tuple[Pairs, dict[str, list[str]], list[str]]:
     images = find_files(root / IMAGES)
     labels = find_files(root / LABELS, ["_l.png"])
     pairs = Pairs(images, labels, ColorReader.for_tree(root).read)
-    lists = {split: root / f"{split}.txt" for split in ("train", "val", "test")}
-    if any(path.is_file() for path in lists.values()):
-        listed = {split: _names_in_list(path) for split, path in lists.items() if path.is_file()}
-        splits = {split: [id for id in names if id in images] for split, names in listed.items()}
-        absent = sum(id not in images for names in listed.values() for id in names)
+    listed = {split: _names_in_list(path) for split in SPLITS if (path := root / f"{split}.txt").is_file()}
+    if listed:
+        absent = sum(id not in images for ids in listed.values() for id in ids)
+        splits = {split: [id for id in ids if id in images] for split, ids in listed.items()}
         return pairs, splits, [f"{absent} images named in the split lists are not there"] if absent else []
-    splits = {"train": [], "val": [], "test": []}
-    strangers: list[str] = []
-    for id in images:
-        split = usual_split(id)
-        splits.get(split or "", strangers).append(id)
-    if strangers:
-        note = (
-            f"{strangers[0]} and {len(strangers) - 1} others are not CamVid's names: they are in 'all' only"
-        )
-        return pairs, splits, [note]
-    return pairs, splits, []
+    splits = {split: [id for id in images if usual_split(id) == split] for split in SPLITS}
+    strangers = [id for id in images if usual_split(id) is None]
+    note = (
+        f"{len(strangers)} images do not have CamVid's names, such as {''.join(strangers[:1])}: in 'all' only"
+    )
+    return pairs, splits, [note] if strangers else []
 
 
 def drive_and_frame(id: str) -> tuple[str, int]:

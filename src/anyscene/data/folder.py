@@ -89,11 +89,12 @@ class LabelReader:
                 f'{path}: {where}: {first["msg"]}; expected something like {{"names": ["sky", "road"]}}'
             ) from None
         count = len(content.names)
-        colors = distinct_colors(count) if content.colors is None else np.array(content.colors, np.uint8)
-        classes = Classes(content.names, colors.reshape(-1, 3))
+        colors = content.colors or ()
+        palette = np.array(colors, np.uint8).reshape(-1, 3) if colors else distinct_colors(count)
+        classes = Classes(content.names, palette)
         class_of_id = {id: id for id in range(count)}
-        class_of_color = {_code(color): index for index, color in enumerate(colors.tolist())}
-        if len(class_of_color) < count:
+        class_of_color = {_code(color): index for index, color in enumerate(colors)}
+        if len(class_of_color) < len(colors):
             raise DataError(f"{path}: two classes have the same colour; give each its own")
         if content.void is None:
             return LabelReader(classes, {255: VOID} | class_of_id, {_code((0, 0, 0)): VOID} | class_of_color)
@@ -146,7 +147,7 @@ def _read_splits(folder: Path, images: dict[str, Path]) -> tuple[dict[str, list[
     return {split: [id for id in ids if id in images] for split, ids in lists.items()}, problems
 
 
-def _code(color: tuple[int, ...] | list[int]) -> int:
+def _code(color: Color) -> int:
     red, green, blue = color
     return red * 65536 + green * 256 + blue
 

@@ -36,8 +36,10 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 
 
 def read_size(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Tell the width and height that `read_image` would give, without decoding."""
+    """Tell the width and height that `read_image` would give; only a TIFF is decoded for it."""
     with _opened(Path(path)) as picture:
+        if picture.format == "TIFF":
+            picture.load()  # Pillow turns TIFFs upright itself, some versions only when they are decoded
         width, height = picture.size
         sideways = picture.getexif().get(ExifTags.Base.Orientation) in SIDEWAYS
     return (height, width) if sideways else (width, height)

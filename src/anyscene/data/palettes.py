@@ -15,7 +15,7 @@ def distinct_colors(count: int) -> NDArray[np.uint8]:
 
     Hues advance by the golden ratio, so neighbours in the list differ most; shades take turns.
     """
-    shades = ((0.75, 0.95), (0.95, 0.65), (0.45, 0.9))
+    shades = ((0.75, 0.95), (0.95, 0.6), (0.4, 0.95), (0.6, 0.7), (0.9, 0.4))
     colors = [
         colorsys.hsv_to_rgb(index * GOLDEN_RATIO % 1.0, *shades[index % len(shades)])
         for index in range(count)

@@ -61,5 +61,5 @@ def _without_suffix(name: str) -> str:
 
 
 def _hash(seed: str, id: str) -> int:
-    digest = hashlib.sha256(f"{seed}:{id}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}:{id}".encode(errors="surrogateescape")).digest()
     return int.from_bytes(digest[:8], "big")

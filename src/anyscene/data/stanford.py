@@ -49,7 +49,10 @@ def open_tree(root: Path) -> DataSet:
 
 def read_regions(path: Path) -> NDArray[np.int16]:
     """Parse a text matrix of class ids, one line a row, -1 for void."""
-    text = path.read_bytes().strip()
+    try:
+        text = path.read_bytes().strip()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); check the file") from None
     if text.translate(None, IN_A_MATRIX):
         raise DataError(f"{path}: holds something other than whole numbers; unpack it again")
     # The text mode of fromstring parses natively: all 572 files in about a second, so nothing is cached.

@@ -1,0 +1,263 @@
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from PIL import Image
+
+from anyscene.data.images import MAX_PIXELS, read_image, read_label, read_size
+from anyscene.errors import ImageError
+from tests.data.trees import picture, save
+
+COLOR = picture(20, 30)
+GREY = COLOR[:, :, 0]
+
+
+def as_rgb(grey):
+    return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+def over_white(color, alpha):
+    weight = alpha[:, :, None] / 255
+    return np.rint(color * weight + 255 * (1 - weight))
+
+
+@given(arrays(np.uint8, st.tuples(st.integers(1, 40), st.integers(1, 40), st.just(3))))
+def test_a_lossless_picture_comes_back_as_it_was(tmp_path, image):
+    path = save(tmp_path / "picture.png", image)
+    read = read_image(path)
+    assert read.dtype == np.uint8
+    assert read.flags.writeable
+    np.testing.assert_array_equal(read, image)
+    assert read_size(path) == (image.shape[1], image.shape[0])
+
+
+@pytest.mark.parametrize("suffix", ["png", "bmp", "tiff", "ppm", "webp"])
+def test_every_lossless_format_gives_the_same_pixels(tmp_path, suffix):
+    path = save(tmp_path / f"picture.{suffix}", COLOR, **({"lossless": True} if suffix == "webp" else {}))
+    np.testing.assert_array_equal(read_image(path), COLOR)
+
+
+def test_grey_has_three_equal_channels(tmp_path):
+    np.testing.assert_array_equal(read_image(save(tmp_path / "grey.png", GREY)), as_rgb(GREY))
+
+
+def test_one_bit_is_black_and_white(tmp_path):
+    bits = GREY > 128
+    np.testing.assert_array_equal(
+        read_image(save(tmp_path / "bits.png", bits)), as_rgb(bits.astype(np.uint8) * 255)
+    )
+
+
+def test_transparency_is_laid_over_white(tmp_path):
+    alpha = picture(20, 30, seed=1)[:, :, 0]
+    expected = over_white(COLOR, alpha)
+    read = read_image(save(tmp_path / "rgba.png", np.dstack([COLOR, alpha])))
+    assert np.abs(read - expected).max() <= 1
+    grey_alpha = Image.fromarray(np.dstack([GREY, alpha]))
+    grey_alpha.save(tmp_path / "la.png")
+    assert np.abs(read_image(tmp_path / "la.png") - over_white(as_rgb(GREY), alpha)).max() <= 1
+
+
+def test_invisible_pixels_are_white_whatever_their_colour(tmp_path):
+    red = np.full((2, 2, 4), (255, 0, 0, 0), np.uint8)
+    assert (read_image(save(tmp_path / "red.png", red)) == 255).all()
+
+
+def test_a_transparent_colour_is_white(tmp_path):
+    path = save(tmp_path / "key.png", np.full((2, 2, 3), 7, np.uint8), transparency=(7, 7, 7))
+    assert (read_image(path) == 255).all()
+
+
+def palette_picture():
+    made = Image.fromarray((GREY % 3).astype(np.uint8))
+    made.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255])
+    return made
+
+
+def test_a_palette_gives_its_colours(tmp_path):
+    palette_picture().save(tmp_path / "palette.png")
+    np.testing.assert_array_equal(
+        read_image(tmp_path / "palette.png"), (np.eye(3, dtype=np.uint8) * 255)[GREY % 3]
+    )
+
+
+def test_a_palette_may_have_a_transparent_colour(tmp_path):
+    palette_picture().save(tmp_path / "palette.png", transparency=1)
+    read = read_image(tmp_path / "palette.png")
+    assert (read[GREY % 3 == 1] == 255).all()
+    assert (read[GREY % 3 == 0] == (255, 0, 0)).all()
+
+
+@pytest.mark.parametrize("suffix", ["png", "tiff"])
+def test_sixteen_bit_grey_is_scaled_not_clipped(tmp_path, suffix):
+    deep = np.array([[0, 128, 129, 257, 32768, 65535]], np.uint16)
+    read = read_image(save(tmp_path / f"deep.{suffix}", deep))
+    np.testing.assert_array_equal(read[0, :, 0], np.rint(deep[0] / 257))
+    np.testing.assert_array_equal(read, as_rgb(read[:, :, 0]))
+
+
+def test_sixteen_bit_portable_greymap(tmp_path):
+    deep = np.array([[0, 32768, 65535]], ">u2")
+    (tmp_path / "deep.pgm").write_bytes(b"P5 3 1 65535\n" + deep.tobytes())
+    assert read_image(tmp_path / "deep.pgm")[0, :, 0].tolist() == [0, 128, 255]
+
+
+def test_sixteen_bit_colour_keeps_the_high_byte(tmp_path):
+    deep = np.array([[[0x1234, 0xABCD, 0xFFFF], [0, 255, 256]]], ">u2")
+    rows = b"".join(b"\0" + row.tobytes() for row in deep)
+    (tmp_path / "deep.png").write_bytes(png(width=2, height=1, depth=16, color=2, rows=rows))
+    np.testing.assert_array_equal(read_image(tmp_path / "deep.png"), deep >> 8)
+
+
+@pytest.mark.parametrize(
+    ("white", "values"), [(1, [0, 0.5, 1]), (255, [0, 127.5, 255]), (65535, [0, 32767.5, 65535])]
+)
+def test_float_pictures_are_taken_by_their_range(tmp_path, white, values):
+    read = read_image(save(tmp_path / "float.tiff", np.array([values], np.float32)))
+    assert read[0, :, 0].tolist() == [0, 128, 255]
+
+
+def test_float_pictures_of_no_usual_range_are_stretched(tmp_path):
+    read = read_image(save(tmp_path / "float.tiff", np.array([[-2, 0, 2, np.nan]], np.float32)))
+    assert read[0, :, 0].tolist() == [0, 128, 255, 128]
+
+
+def test_cmyk_becomes_rgb(tmp_path):
+    Image.fromarray(COLOR).resize((64, 64)).convert("CMYK").save(tmp_path / "cmyk.tiff")
+    Image.new("CMYK", (16, 16), (0, 255, 255, 0)).save(tmp_path / "red.jpg", quality=100)
+    assert read_image(tmp_path / "cmyk.tiff").shape == (64, 64, 3)
+    red = read_image(tmp_path / "red.jpg").reshape(-1, 3).mean(0)
+    assert red[0] > 245
+    assert red[1:].max() < 10
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_exif_orientation_is_applied(tmp_path, orientation):
+    upright = COLOR
+    turned = {
+        1: upright,
+        2: upright[:, ::-1],
+        3: upright[::-1, ::-1],
+        4: upright[::-1],
+        5: upright.transpose(1, 0, 2),
+        6: np.rot90(upright),
+        7: upright[::-1, ::-1].transpose(1, 0, 2),
+        8: np.rot90(upright, -1),
+    }[orientation]
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    for suffix in ("png", "tiff"):
+        path = save(tmp_path / f"turned.{suffix}", np.ascontiguousarray(turned), exif=exif)
+        np.testing.assert_array_equal(read_image(path), upright)
+        assert read_size(path) == (30, 20)
+
+
+@pytest.mark.parametrize("suffix", ["gif", "png", "webp"])
+def test_an_animation_gives_its_first_frame(tmp_path, suffix):
+    frames = [Image.new("RGB", (8, 6), color) for color in ("red", "lime", "blue")]
+    path = tmp_path / f"moving.{suffix}"
+    frames[0].save(
+        path, save_all=True, append_images=frames[1:], **({"lossless": True} if suffix == "webp" else {})
+    )
+    assert (read_image(path) == (255, 0, 0)).all()
+
+
+def test_one_pixel_is_a_picture(tmp_path):
+    assert read_image(save(tmp_path / "tiny.png", COLOR[:1, :1])).shape == (1, 1, 3)
+
+
+def test_forty_megapixels_are_let_through(tmp_path):
+    Image.new("L", (8000, 5200), 9).save(tmp_path / "big.png", compress_level=1)
+    read = read_image(tmp_path / "big.png")
+    assert read.shape == (5200, 8000, 3)
+    assert (read[::1000, ::1000] == 9).all()
+
+
+def png(width, height, depth, color, rows):
+    """Write a PNG by hand, for headers and depths that Pillow does not write."""
+
+    def chunk(kind, content):
+        return (
+            struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+        )
+
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize("read", [read_image, read_label, read_size])
+def test_a_bomb_is_refused_before_it_is_decoded(tmp_path, read):
+    path = tmp_path / "bomb.png"
+    path.write_bytes(png(width=60_000, height=60_000, depth=8, color=2, rows=b"\0" * 1000))
+    with pytest.raises(ImageError, match=f"bomb.png: claims more than {MAX_PIXELS // 10**6} million pixels"):
+        read(path)
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "gif", "bmp", "tiff", "ppm"])
+@pytest.mark.parametrize("kept", [0.02, 0.3, 0.8])
+def test_a_file_cut_short_is_refused(tmp_path, suffix, kept):
+    path = save(tmp_path / f"short.{suffix}", picture(64, 64))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole))])
+    with pytest.raises(ImageError, match=f"short.{suffix}: "):
+        read_image(path)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@given(st.data())
+def test_any_damage_gives_an_image_or_an_image_error(tmp_path, data):
+    buffer = io.BytesIO()
+    Image.fromarray(picture(16, 16)).save(
+        buffer, data.draw(st.sampled_from(["PNG", "JPEG", "GIF", "TIFF", "WEBP"]))
+    )
+    content = bytearray(buffer.getvalue())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    (tmp_path / "damaged").write_bytes(content)
+    try:
+        read = read_image(tmp_path / "damaged")
+    except ImageError:
+        return
+    assert read.dtype == np.uint8
+    assert read.ndim == 3
+
+
+def test_what_is_no_image_is_refused_with_advice(tmp_path):
+    (tmp_path / "empty.png").write_bytes(b"")
+    (tmp_path / "text.png").write_text("hello, I am not an image")
+    for name, sentence in [
+        ("empty.png", "the file is empty; copy or download it again"),
+        ("text.png", "not an image that can be read; use PNG, JPEG or WebP"),
+        ("absent.png", "there is no such file; check the path"),
+        (".", "this is a folder; name an image file"),
+    ]:
+        with pytest.raises(ImageError) as raised:
+            read_image(tmp_path / name)
+        assert str(raised.value) == f"{tmp_path / name}: {sentence}"
+
+
+def test_labels_keep_their_ids(tmp_path):
+    ids = (GREY % 7).astype(np.uint8)
+    with_palette = Image.fromarray(ids)
+    with_palette.putpalette(list(range(100, 121)))
+    with_palette.save(tmp_path / "palette.png")
+    for path in (
+        tmp_path / "palette.png",
+        save(tmp_path / "grey.png", ids),
+        save(tmp_path / "deep.png", ids.astype(np.uint16)),
+    ):
+        read = read_label(path)
+        assert read.dtype == np.int32
+        np.testing.assert_array_equal(read, ids)
+    np.testing.assert_array_equal(read_label(save(tmp_path / "color.png", COLOR)), COLOR)
+    np.testing.assert_array_equal(read_label(save(tmp_path / "bits.png", ids > 3)), ids > 3)
