@@ -17,7 +17,7 @@ ALPHA, GAMMA = 0.5, 0.7
 
 def learned(random, model):
     phi = model.situation(model.start()).phi
-    q = LinearQ(random.normal(size=phi.shared.shape[1]), random.normal(size=phi.own.shape))
+    q = LinearQ(*(random.normal(size=s) for s in (len(phi.state), phi.action.shape[1], phi.own.shape)))
     return LearnedPolicy(q)
 
 

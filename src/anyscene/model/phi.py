@@ -17,35 +17,56 @@ MARGIN_EDGES = (0.2, 0.4, 0.6, 0.8)
 
 @dataclass(frozen=True)
 class Phi:
-    """The meta-features of every action in one state.
+    """The meta-features of a state and of every action in it.
 
-    Q is linear in both parts: the weights of `shared` are common to all actions, each action has its own
-    weights for `own`. Together they are the paper's φ with one block of columns for each action.
+    Q is linear in all three parts: the weights of `state` and `action` are common to all actions, each action
+    has its own weights for `own`. Together they are the paper's φ with one block of columns for each action.
 
-    shared : float64[A, G]. own : float64[A, K].
+    state : float64[F]. action : float64[A, G]. own : float64[A, K].
     """
 
-    shared: NDArray[np.float64]
+    state: NDArray[np.float64]
+    action: NDArray[np.float64]
     own: NDArray[np.float64]
+
+
+def describe_state(state: State, pool: Pool) -> NDArray[np.float64]:
+    """The paper's three groups of state features: all regions, active regions, layers; and what was spent."""
+    entropy, margin = state.entropy, kernels.top_two_margin(state.belief)
+    gap = state.previous_entropy - entropy
+    shown = np.where(state.active, state.area, 0)
+    active_area = max(float(shown.sum()), 1e-12)
+    layer_areas = np.bincount(state.layers, state.area, minlength=pool.layer_count)
+    active_layers = np.bincount(state.layers, shown, minlength=pool.layer_count)
+    layers = np.arange(pool.layer_count)
+    strongest = [
+        1.0,
+        state.area @ entropy,
+        state.area @ gap,
+        state.area @ margin,
+        active_area,
+        shown @ entropy / active_area,
+        shown @ gap / active_area,
+        layer_areas @ layers,
+        active_layers @ layers,
+        np.log1p(state.cost),
+    ]
+    margins = np.bincount(np.digitize(margin, MARGIN_EDGES), state.area, minlength=len(MARGIN_EDGES) + 1)
+    return np.concatenate(
+        [strongest, margins, layer_areas, active_layers, state.in_hand, [1 / (1 + state.cost)]]
+    )
+
+
+STRONGEST = 10
+"""The first so many state features interact with every action."""
 
 
 def describe(state: State, pool: Pool, coverage: Coverage, costs: NDArray[np.float64]) -> Phi:
     """Compute φ(s, a) for every action of the pool."""
-    entropy, margin = state.entropy, kernels.top_two_margin(state.belief)
-    gap = state.previous_entropy - entropy
-    shown = np.where(state.active, state.area, 0)
-    layer_areas = np.bincount(state.layers, state.area, minlength=pool.layer_count)
-    active_layers = np.bincount(state.layers, shown, minlength=pool.layer_count)
-    margins = np.bincount(np.digitize(margin, MARGIN_EDGES), state.area, minlength=len(MARGIN_EDGES) + 1)
-    overall = [state.area @ entropy, state.area @ gap, state.area @ margin]
-    active_area = max(float(shown.sum()), 1e-12)
-    active = [active_area, shown @ entropy / active_area, shown @ gap / active_area]
-    of_state = np.concatenate([overall, margins, active, layer_areas, active_layers, state.in_hand])
-
-    is_split = pool.chain_of < 0
+    of_state = describe_state(state, pool)
     of_action = np.column_stack(
         [
-            is_split,
+            pool.chain_of < 0,
             np.nan_to_num(pool.thresholds),
             np.log2(1 + pool.size_of),
             np.log(costs),
@@ -56,11 +77,7 @@ def describe(state: State, pool: Pool, coverage: Coverage, costs: NDArray[np.flo
             pool.needs & ~state.in_hand,
         ]
     )
-    shared = np.hstack([np.broadcast_to(of_state, (len(costs), len(of_state))), of_action])
-
-    # The few strongest state features, for each action apart; a reward is a gain divided by the cost, so
-    # each comes plain and divided.
-    layers = np.arange(pool.layer_count)
-    strongest = [1.0, *overall, *active, layer_areas @ layers, active_layers @ layers, np.log1p(state.cost)]
-    varied = np.column_stack([np.broadcast_to(strongest, (len(costs), len(strongest))), coverage.doubt])
-    return Phi(shared, np.hstack([varied, varied / costs[:, None]]))
+    # A reward is a gain divided by the cost, so each of the strongest comes plain and divided.
+    strongest = np.broadcast_to(of_state[:STRONGEST], (len(costs), STRONGEST))
+    varied = np.column_stack([strongest, coverage.doubt])
+    return Phi(of_state, of_action, np.hstack([varied, varied / costs[:, None]]))

@@ -47,15 +47,16 @@ class Policy(Protocol):
 
 @dataclass(frozen=True)
 class LinearQ:
-    """Q̂(s, a) = ηᵀφ(s, a). shared : float64[G]. own : float64[A, K]."""
+    """Q̂(s, a) = ηᵀφ(s, a). state : float64[F]. action : float64[G]. own : float64[A, K]."""
 
-    shared: NDArray[np.float64]
+    state: NDArray[np.float64]
+    action: NDArray[np.float64]
     own: NDArray[np.float64]
 
     def values(self, phi: Phi) -> NDArray[np.float64]:
         """Return Q̂ of every action, float64[A]."""
-        values: NDArray[np.float64] = phi.shared @ self.shared + np.einsum("ak,ak->a", phi.own, self.own)
-        return values
+        common = phi.state @ self.state + phi.action @ self.action
+        return np.asarray(common + np.einsum("ak,ak->a", phi.own, self.own))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Learning from labelled scenes: the backbone, weak learners, action proposals, policy iteration."""

@@ -1,0 +1,43 @@
+"""Columns cut into at most 64 bins once, so that trees can be fitted on histograms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.learning import grower_kernels
+
+MAX_BINS = 64
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Where the columns are cut.
+
+    edges : float32[D, MAX_BINS - 1], ascending, padded with +inf; x is in bin b when
+    edges[b - 1] < x <= edges[b], so that `bin <= b` and `x <= edges[b]` say the same.
+    """
+
+    edges: NDArray[np.float32]
+
+    def apply(self, x: NDArray[np.float32]) -> NDArray[np.uint8]:
+        """Return the bin of every entry, uint8[n, D]."""
+        binned: NDArray[np.uint8] = grower_kernels.bin_columns(np.ascontiguousarray(x), self.edges)
+        return binned
+
+
+def fit_bins(x: NDArray[np.float32], max_bins: int = MAX_BINS) -> Bins:
+    """Cut each column of a sample of rows at its quantiles, or between values where there are few."""
+    edges = np.full((x.shape[1], MAX_BINS - 1), np.inf, np.float32)
+    for j, column in enumerate(np.sort(x, axis=0).T):
+        values = np.unique(column)
+        if len(values) > max_bins:
+            ranks = np.linspace(0, len(column) - 1, max_bins + 1)[1:-1].astype(np.int64)
+            cuts = np.unique(column[ranks])
+        else:
+            cuts = (values[:-1] + values[1:]) / 2
+            cuts = np.unique(np.where(cuts >= values[1:], values[:-1], cuts))
+        edges[j, : len(cuts)] = cuts
+    return Bins(edges)

@@ -1,0 +1,256 @@
+"""Least-squares policy iteration over any deterministic process with finitely many actions (section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.learning.regression import fit_linear_q, ridge
+from anyscene.model.loss import returns
+from anyscene.model.phi import Phi
+from anyscene.model.policies import LinearQ
+
+Floats = NDArray[np.float64]
+
+
+class Visit(Protocol):
+    """One state of a process, as policy iteration sees it."""
+
+    @property
+    def offered(self) -> NDArray[np.bool_]:
+        """Which actions may be taken here, bool[A]; none: the end."""
+        ...
+
+    @property
+    def phi(self) -> Phi:
+        """The meta-features of this state and of every action in it."""
+        ...
+
+    @property
+    def state_features(self) -> Floats:
+        """`phi.state` alone."""
+        ...
+
+    def take(self, action: int) -> tuple[float, Visit]:
+        """Return the reward of an offered action and the state it leads to."""
+        ...
+
+
+Behaviour = Callable[[Visit, tuple[int, ...]], int | None]
+"""Picks an action by the visit and the actions taken before it; None: stop."""
+
+
+@dataclass(frozen=True)
+class IterationSettings:
+    """How the policy is learned.
+
+    gamma : how much the future counts. beta : weight of the ridge.
+    noise : share of random actions in rollouts. iterations : at most so many. patience : iterations without
+    improvement on held-out images before it stops. sweeps : backups of the value function an iteration.
+    """
+
+    gamma: float = 0.6
+    beta: float = 1e-3
+    noise: float = 0.1
+    iterations: int = 6
+    patience: int = 2
+    sweeps: int = 10
+
+
+@dataclass
+class Experience:
+    """Every state visited so far, and what every action offered there led to.
+
+    Of the states: features `state`, the last policy's return `value` where known (nan elsewhere).
+    Of the (state, action) pairs: the state's position `of`, `action`, the action's part of φ, `reward`, the
+    features of the state it led to, and whether that was the end.
+    """
+
+    state: list[Floats] = field(default_factory=list)
+    value: list[float] = field(default_factory=list)
+    of: list[int] = field(default_factory=list)
+    action: list[int] = field(default_factory=list)
+    action_features: list[Floats] = field(default_factory=list)
+    own: list[Floats] = field(default_factory=list)
+    reward: list[float] = field(default_factory=list)
+    next_state: list[Floats] = field(default_factory=list)
+    ends: list[bool] = field(default_factory=list)
+
+    def explore(self, start: Visit, behaviour: Behaviour, gamma: float) -> None:
+        """Follow a behaviour from a start to its end, trying every offered action on the way."""
+        visit = start
+        taken: tuple[int, ...] = ()
+        rewards: list[float] = []
+        first = len(self.state)
+        while True:
+            action = behaviour(visit, taken) if visit.offered.any() else None
+            if action is None:
+                break
+            reward, visit = self._try_all(visit, action)
+            rewards.append(reward)
+            taken = (*taken, action)
+        self.value[first:] = returns(rewards, gamma).tolist()
+
+    def _try_all(self, visit: Visit, chosen: int) -> tuple[float, Visit]:
+        phi = visit.phi
+        followed: tuple[float, Visit] | None = None
+        for action in np.flatnonzero(visit.offered):
+            reward, following = visit.take(int(action))
+            if action == chosen:
+                followed = reward, following
+            self.of.append(len(self.state))
+            self.action.append(int(action))
+            self.action_features.append(phi.action[action].astype(np.float32))
+            self.own.append(phi.own[action].astype(np.float32))
+            self.reward.append(reward)
+            self.next_state.append(following.state_features.astype(np.float32))
+            self.ends.append(not following.offered.any())
+        assert followed is not None, "a behaviour picks offered actions"
+        self.state.append(phi.state)
+        self.value.append(np.nan)
+        return followed
+
+    def forget_values(self) -> None:
+        """Mark the returns seen so far as another policy's."""
+        self.value = [np.nan] * len(self.value)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Experience as arrays. common : state features, then action features, of each pair."""
+
+    state: Floats
+    value: Floats
+    of: NDArray[np.int64]
+    action: NDArray[np.int64]
+    common: Floats
+    own: Floats
+    reward: Floats
+    next_state: Floats
+    ends: NDArray[np.bool_]
+    weight: Floats
+
+    @classmethod
+    def of_experience(cls, experience: Experience) -> _Table:
+        state = np.array(experience.state)
+        of = np.array(experience.of)
+        reward = np.array(experience.reward)
+        # Rewards shrink by orders of magnitude along a trajectory. Actions are ranked within a state, so
+        # errors count relative to the largest reward to be had there.
+        largest = np.zeros(len(state))
+        np.maximum.at(largest, of, np.abs(reward))
+        weight = 1 / np.maximum(largest, 0.01 * np.median(largest)) ** 2
+        return cls(
+            state=state,
+            value=np.array(experience.value),
+            of=of,
+            action=np.array(experience.action),
+            common=np.hstack([state[of], np.array(experience.action_features)]),
+            own=np.array(experience.own, dtype=np.float64),
+            reward=reward,
+            next_state=np.array(experience.next_state, dtype=np.float64),
+            ends=np.array(experience.ends),
+            weight=weight,
+        )
+
+    def targets(self, value_weights: Floats, gamma: float) -> Floats:
+        """R + γ·[V(s')]₊ of every pair."""
+        following = np.where(self.ends, 0.0, self.next_state @ value_weights)
+        return np.asarray(self.reward + gamma * np.maximum(following, 0.0))
+
+    def fit_value(self, chosen: NDArray[np.int64], settings: IterationSettings) -> Floats:
+        """Weights of V, linear in the state features, of the policy that takes pair chosen[s] in state s.
+
+        Where the policy's own rollouts passed, V is their return; elsewhere it is backed up one step.
+        """
+        weights = np.zeros(self.state.shape[1])
+        if settings.gamma == 0:
+            return weights
+        for _ in range(settings.sweeps):
+            backed_up = np.maximum(self.targets(weights, settings.gamma)[chosen], 0.0)
+            target = np.where(np.isnan(self.value), backed_up, np.maximum(self.value, 0.0))
+            weights = ridge(self.state, target, self.weight, settings.beta)
+        return weights
+
+    def fit_q(self, value_weights: Floats, settings: IterationSettings, action_count: int) -> LinearQ:
+        """Fit Q̂ to R + γ·[V(s')]₊ of every action tried."""
+        return fit_linear_q(
+            self.common,
+            self.own,
+            self.action,
+            self.targets(value_weights, settings.gamma),
+            self.weight[self.of],
+            settings.beta,
+            action_count,
+            self.state.shape[1],
+        )
+
+    def greedy_pairs(self, q: LinearQ) -> NDArray[np.int64]:
+        """The pair of largest Q̂ in each state."""
+        weights = np.concatenate([q.state, q.action])
+        values = self.common @ weights + np.einsum("ik,ik->i", self.own, q.own[self.action])
+        return self._best_pairs(values)
+
+    def best_reward_pairs(self) -> NDArray[np.int64]:
+        """The pair of largest immediate reward in each state."""
+        return self._best_pairs(self.reward)
+
+    def _best_pairs(self, values: Floats) -> NDArray[np.int64]:
+        order = np.lexsort((-values, self.of))
+        _, first = np.unique(self.of[order], return_index=True)
+        return np.asarray(order[first])
+
+
+def greedy(q: LinearQ, noise: float = 0.0, random: np.random.Generator | None = None) -> Behaviour:
+    """Take the offered action of largest Q̂, with probability `noise` any offered one."""
+
+    def behaviour(visit: Visit, taken: tuple[int, ...]) -> int | None:
+        if random is not None and random.random() < noise:
+            return int(random.choice(np.flatnonzero(visit.offered)))
+        return int(np.argmax(np.where(visit.offered, q.values(visit.phi), -np.inf)))
+
+    return behaviour
+
+
+def iterate(
+    starts: Sequence[Callable[[], Visit]],
+    behaviours: Iterable[tuple[Behaviour, Sequence[int]]],
+    settings: IterationSettings,
+    random: np.random.Generator,
+    held_out_score: Callable[[LinearQ], float],
+    on_iteration: Callable[[int, float], None] = lambda iteration, score: None,
+) -> LinearQ:
+    """Learn a Q-function whose greedy policy does best; return the best seen by `held_out_score`.
+
+    starts : one for each image, making its first visit anew. behaviours : what to explore with before there
+    is a policy, each with the positions of the starts to explore from.
+    """
+    experience = Experience()
+    for behaviour, positions in behaviours:
+        for position in positions:
+            experience.explore(starts[position](), behaviour, settings.gamma)
+    table = _Table.of_experience(experience)
+    value = table.fit_value(table.best_reward_pairs(), settings)
+    best: tuple[float, LinearQ] | None = None
+    since_best = 0
+    for iteration in range(settings.iterations):
+        q = table.fit_q(value, settings, starts[0]().phi.own.shape[0])
+        score = held_out_score(q)
+        on_iteration(iteration, score)
+        if best is None or score > best[0]:
+            best, since_best = (score, q), 0
+        else:
+            since_best += 1
+        if since_best == settings.patience or iteration == settings.iterations - 1:
+            break
+        experience.forget_values()
+        for start in starts:
+            experience.explore(start(), greedy(q, settings.noise, random), settings.gamma)
+        table = _Table.of_experience(experience)
+        value = table.fit_value(table.greedy_pairs(q), settings)
+    assert best is not None
+    return best[1]

@@ -1,0 +1,142 @@
+"""Policy iteration on a toy process whose optimum is known and where greed is provably worse."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from anyscene.learning.policy_iteration import IterationSettings, greedy, iterate
+from anyscene.learning.regression import fit_linear_q, ridge
+from anyscene.model.phi import Phi
+
+# Three doors. The near door pays 1 at once and then little; the far door pays nothing and leads to a room
+# that pays 10. With γ = 0.9 the far door is worth 9, the near one 1.9; with γ = 0 only the 1 counts.
+START, NEAR, FAR, END = range(4)
+GO_NEAR, GO_FAR, COLLECT = range(3)
+MOVES = {
+    START: {GO_NEAR: (1.0, NEAR), GO_FAR: (0.0, FAR)},
+    NEAR: {COLLECT: (1.0, END)},
+    FAR: {COLLECT: (10.0, END)},
+    END: {},
+}
+
+
+@dataclass(frozen=True)
+class ToyVisit:
+    room: int
+
+    @property
+    def offered(self):
+        return np.array([action in MOVES[self.room] for action in range(3)])
+
+    @property
+    def state_features(self):
+        return np.eye(4)[self.room]
+
+    @property
+    def phi(self):
+        return Phi(self.state_features, np.ones((3, 1)), np.tile(self.state_features, (3, 1)))
+
+    def take(self, action):
+        reward, room = MOVES[self.room][action]
+        return reward, ToyVisit(room)
+
+
+def follow(q):
+    visit, total, taken = ToyVisit(START), 0.0, []
+    while visit.offered.any():
+        action = greedy(q)(visit, ())
+        reward, visit = visit.take(action)
+        total += reward
+        taken.append(action)
+    return taken, total
+
+
+def learn(gamma, noise=0.3, seed=0):
+    def nearest_first(visit, taken):
+        return int(np.flatnonzero(visit.offered)[0])
+
+    settings = IterationSettings(gamma=gamma, beta=1e-6, noise=noise, iterations=8, patience=8)
+    starts = [lambda: ToyVisit(START)] * 20
+    # The score counts iterations, so that the last policy is the one returned.
+    count = iter(range(100))
+    return iterate(
+        starts,
+        [(nearest_first, range(20))],
+        settings,
+        np.random.default_rng(seed),
+        lambda q: float(next(count)),
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_policy_iteration_finds_the_optimum_where_greed_is_worse(seed):
+    taken, total = follow(learn(gamma=0.9, seed=seed))
+    assert taken == [GO_FAR, COLLECT]
+    assert total == 10.0
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_without_lookahead_it_finds_the_greedy_policy(seed):
+    taken, total = follow(learn(gamma=0.0, seed=seed))
+    assert taken == [GO_NEAR, COLLECT]
+    assert total == 2.0
+
+
+def test_q_values_are_the_known_ones():
+    q = learn(gamma=0.9)
+    values = q.values(ToyVisit(START).phi)
+    assert values[GO_NEAR] == pytest.approx(1.9, abs=0.05)
+    assert values[GO_FAR] == pytest.approx(9.0, abs=0.05)
+
+
+def test_the_best_policy_seen_is_kept_not_the_last():
+    scores = iter([1.0, 5.0, 2.0, 3.0])
+    seen = []
+
+    def score(q):
+        seen.append(q)
+        return next(scores)
+
+    settings = IterationSettings(gamma=0.9, iterations=4, patience=9)
+    first = (lambda visit, taken: int(np.flatnonzero(visit.offered)[0]), range(1))
+    best = iterate([lambda: ToyVisit(START)], [first], settings, np.random.default_rng(0), score)
+    assert best is seen[1]
+
+
+def test_it_stops_when_held_out_images_stop_improving():
+    rounds = []
+    settings = IterationSettings(iterations=9, patience=2)
+    first = (lambda visit, taken: int(np.flatnonzero(visit.offered)[0]), range(1))
+    iterate(
+        [lambda: ToyVisit(START)],
+        [first],
+        settings,
+        np.random.default_rng(0),
+        lambda q: 0.0,
+        lambda iteration, score: rounds.append(iteration),
+    )
+    assert rounds == [0, 1, 2]
+
+
+def test_ridge_solves_the_normal_equations():
+    random = np.random.default_rng(0)
+    x, target, weight = random.normal(size=(50, 4)), random.normal(size=50), random.uniform(1, 2, 50)
+    x /= np.sqrt(np.average(x**2, axis=0, weights=weight))
+    eta = ridge(x, target, weight, 0.1)
+    slope = 0.1 * eta + x.T @ (weight / weight.sum() * (x @ eta - target))
+    np.testing.assert_allclose(slope, 0, atol=1e-12)
+
+
+def test_blockwise_q_fit_is_ridge_on_the_full_phi():
+    random = np.random.default_rng(1)
+    n, actions = 200, 3
+    common, own = random.normal(size=(n, 4)), random.normal(size=(n, 2))
+    common /= np.sqrt((common**2).mean(axis=0))
+    own /= np.sqrt((own**2).mean(axis=0))
+    action, target = random.integers(0, actions, n), random.normal(size=n)
+    q = fit_linear_q(common, own, action, target, np.ones(n), 0.05, actions, 3)
+    blocks = np.einsum("na,nk->nak", np.eye(actions)[action], own).reshape(n, -1)
+    phi = np.hstack([common, blocks])
+    eta = np.linalg.solve(phi.T @ phi / n + 0.05 * np.eye(phi.shape[1]), phi.T @ target / n)
+    np.testing.assert_allclose(np.concatenate([q.state, q.action, q.own.ravel()]), eta, atol=1e-10)
