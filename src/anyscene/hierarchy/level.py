@@ -1,0 +1,55 @@
+"""One level of the pyramid: small regions by pixel merging, and the order in which they merge further."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.hierarchy import pixel_kernels, region_kernels
+
+K = 20.0
+"""Felzenszwalb and Huttenlocher's k of the pixel merging, in steps of quantised weight: small, since what
+it merges no layer can part. Layers are cut from the merging of regions that follows."""
+
+SMALLEST = 4
+"""Pixels of a level below which a region is merged with its nearest neighbour."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The regions that the layers of one pyramid level are put together from.
+
+    regions : int32[h, w], region of each pixel of the level, numbered in raster order of first pixels.
+    above : int32[n], region of the layer above that each lies in.
+    areas, boxes : int32[n] and int32[n, 4], in pixels of the frame.
+    merges : int32[m, 2], pairs of regions in the order in which they merge, never across `above`.
+    """
+
+    stride: int
+    regions: NDArray[np.int32]
+    above: NDArray[np.int32]
+    areas: NDArray[np.int32]
+    boxes: NDArray[np.int32]
+    merges: NDArray[np.int32]
+
+
+def make_level(
+    image: NDArray[np.uint8], stride: int, size: tuple[int, int], above: NDArray[np.int32], step: int
+) -> Level:
+    """Merge the pixels of a level's image inside the regions of the layer above.
+
+    image: the frame of `size`, shrunk by `stride`. above: the layer above on a grid that is `step` times
+    coarser than the image; numbered from 0.
+    """
+    right, down = pixel_kernels.edge_weights(image, above, step)
+    edges, weights = pixel_kernels.sort_edges(right, down, above, step, int(above.max()) + 1)
+    root = pixel_kernels.merge_pixels(edges, weights, right.shape, K, SMALLEST)
+    regions, starts = pixel_kernels.number_regions(root, right.shape)
+    means, areas, boxes = pixel_kernels.measure_regions(regions, len(starts), image, stride, size)
+    pairs, outlines = region_kernels.region_graph(regions, len(starts), right, down)
+    merges, scales = region_kernels.merge_order(pairs, outlines, means)
+    y, x = np.divmod(starts, regions.shape[1])
+    order = np.argsort(scales, kind="stable")
+    return Level(stride, regions, above[y // step, x // step], areas, boxes, merges[order])

@@ -1,0 +1,28 @@
+"""Smaller versions of an image: the working frame, and the pyramid that a tree is grown from."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+WORKING_LONG_SIDE = 480
+
+
+def working_frame(image: NDArray[np.uint8], long_side: int = WORKING_LONG_SIDE) -> NDArray[np.uint8]:
+    """Scale an image down to a long side; smaller images are returned as they are."""
+    height, width = image.shape[:2]
+    if max(height, width) <= long_side:
+        return image
+    ratio = long_side / max(height, width)
+    size = max(1, round(width * ratio)), max(1, round(height * ratio))
+    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+
+
+def halve(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Mean of each 2x2 block, uint8[ceil(h / 2), ceil(w / 2), 3]; an odd last row or column stands twice."""
+    height, width = image.shape[:2]
+    if height % 2 or width % 2:
+        image = cv2.copyMakeBorder(image, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
+    size = (width + 1) // 2, (height + 1) // 2
+    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)

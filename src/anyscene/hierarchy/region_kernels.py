@@ -1,0 +1,240 @@
+"""Compiled kernels of the region graph: who touches whom, in which order regions merge, cutting that order."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from anyscene.hierarchy.pixel_kernels import OUTLINE, STEPS, find
+
+
+@njit(cache=True, nogil=True)
+def region_graph(
+    regions: NDArray[np.int32], count: int, right: NDArray[np.uint8], down: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Pairs of neighbours int32[m, 2], lower number first; their common outline's length and summed contrast.
+
+    Regions parted by `OUTLINE` are no neighbours. A pair is found in a list kept by its higher number: the
+    regions that began before another and touch it all cross the row of its first pixel, so lists are short.
+    """
+    h, w = regions.shape
+    most = 3 * count + 1  # the graph is planar
+    pairs = np.empty((most, 2), np.int32)
+    outlines = np.empty((most, 2))
+    first = np.full(count, -1, np.int32)
+    following = np.empty(most, np.int32)
+    found = 0
+    for y in range(h):
+        for x in range(w):
+            here = regions[y, x]
+            for direction in range(2):
+                weight = down[y, x] if direction else right[y, x]
+                if weight == OUTLINE:
+                    continue
+                there = regions[y + 1, x] if direction else regions[y, x + 1]
+                if here == there:
+                    continue
+                low, high = min(here, there), max(here, there)
+                pair = first[high]
+                while pair >= 0 and pairs[pair, 0] != low:
+                    pair = following[pair]
+                if pair < 0:
+                    pair = found
+                    found += 1
+                    pairs[pair, 0] = low
+                    pairs[pair, 1] = high
+                    outlines[pair] = 0
+                    following[pair] = first[high]
+                    first[high] = pair
+                outlines[pair, 0] += 1
+                outlines[pair, 1] += weight / STEPS
+    return pairs[:found], outlines[:found]
+
+
+@njit(cache=True, nogil=True)
+def scale(means: NDArray[np.float64], a: int, b: int, outline: NDArray[np.float64]) -> float:
+    """The k at which two regions merge: contrast <= k / |A| + k / |B|, as pixels do in the limit of Int = 0.
+
+    The contrast is the squared difference of mean colours plus the squared mean contrast of the outline.
+    """
+    contrast = (outline[1] / outline[0]) ** 2
+    for channel in range(1, 4):
+        contrast += (means[a, channel] - means[b, channel]) ** 2
+    return contrast * (means[a, 0] * means[b, 0] / (means[a, 0] + means[b, 0]))
+
+
+@njit(cache=True, nogil=True)
+def _tidy(
+    region: int,
+    root: NDArray[np.int32],
+    first: NDArray[np.int32],
+    last: NDArray[np.int32],
+    following: NDArray[np.int32],
+    end: NDArray[np.int32],
+    outlines: NDArray[np.float64],
+    seen: NDArray[np.int32],
+) -> None:
+    """Bring a region's list of neighbours up to date: one entry for each of them, none for itself.
+
+    seen: int32[n], the last half-edge met of each region; holds no meaning between calls.
+    """
+    kept = -1
+    half = first[region]
+    while half >= 0:
+        after = following[half]
+        keep = False
+        if outlines[half >> 1, 0] > 0:
+            other = find(root, end[half])
+            end[half] = other
+            before = seen[other]
+            if other == region:
+                outlines[half >> 1, 0] = 0
+            elif before >= 0:
+                outlines[before >> 1] += outlines[half >> 1]
+                outlines[half >> 1, 0] = 0
+            else:
+                seen[other] = half
+                keep = True
+        if keep:
+            kept = half
+        elif kept < 0:
+            first[region] = after
+        else:
+            following[kept] = after
+        half = after
+    last[region] = kept
+    half = first[region]
+    while half >= 0:
+        seen[end[half]] = -1
+        half = following[half]
+
+
+@njit(cache=True, nogil=True)
+def merge_order(
+    pairs: NDArray[np.int32], outlines: NDArray[np.float64], means: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Merge neighbours until none are left: pairs of merged regions int32[m, 2] and their scales float64[m].
+
+    A nearest-neighbour chain: follow each region to the neighbour that it merges with at the smallest scale
+    until two choose each other. It finds what always merging the pair of the smallest scale would, without a
+    queue. A merged region goes by its lowest number; scales never fall towards the root. Of equal scales the
+    chain goes back if it can, else to the lowest number. `outlines` and `means` are used up.
+    """
+    count = means.shape[0]
+    first = np.full(count, -1, np.int32)
+    last = np.full(count, -1, np.int32)
+    following = np.full(2 * pairs.shape[0], -1, np.int32)
+    end = np.empty(2 * pairs.shape[0], np.int32)
+    for half in range(end.size):
+        owner = pairs[half >> 1, half & 1]
+        end[half] = pairs[half >> 1, 1 - (half & 1)]
+        if first[owner] < 0:
+            first[owner] = half
+        else:
+            following[last[owner]] = half
+        last[owner] = half
+
+    root = np.arange(count).astype(np.int32)
+    seen = np.full(count, -1, np.int32)
+    reached = np.zeros(count)
+    chain = np.empty(count, np.int32)
+    place = np.full(count, -1, np.int32)
+    length = 0
+    merges = np.empty((count, 2), np.int32)
+    scales = np.empty(count)
+    done = 0
+    start = 0
+    while True:
+        if length == 0:
+            while start < count and root[start] != start:
+                start += 1
+            if start == count:
+                break
+            chain[0] = start
+            place[start] = 0
+            length = 1
+        tip = chain[length - 1]
+        before = chain[length - 2] if length > 1 else -1
+        _tidy(tip, root, first, last, following, end, outlines, seen)
+        nearest = -1
+        least = np.inf
+        half = first[tip]
+        while half >= 0:
+            other = end[half]
+            value = scale(means, min(tip, other), max(tip, other), outlines[half >> 1])
+            if value < least or (
+                value == least and nearest != before and (other == before or other < nearest)
+            ):
+                nearest = other
+                least = value
+            half = following[half]
+        if nearest < 0:  # the chain is this region alone, merged with all that it may
+            length = 0
+            start += 1
+            continue
+        if place[nearest] < 0:
+            chain[length] = nearest
+            place[nearest] = length
+            length += 1
+            continue
+        # Mostly `nearest` is the one before. A merge can bring two regions closer than both were to their
+        # neighbours, and then it is one further back, to which the tip is nearest as well.
+        kept = place[nearest]
+        for position in range(kept, length):
+            place[chain[position]] = -1
+        length = kept
+        a, b = min(tip, nearest), max(tip, nearest)
+        reached[a] = max(least, reached[a], reached[b])
+        merges[done, 0] = a
+        merges[done, 1] = b
+        scales[done] = reached[a]
+        done += 1
+        root[b] = a
+        whole = means[a, 0] + means[b, 0]
+        for channel in range(1, 4):
+            means[a, channel] = (means[a, 0] * means[a, channel] + means[b, 0] * means[b, channel]) / whole
+        means[a, 0] = whole
+        following[last[a]] = first[b]
+        last[a] = last[b]
+    return merges[:done], scales[:done]
+
+
+@njit(cache=True, nogil=True)
+def cut(
+    merges: NDArray[np.int32],
+    steps: int,
+    above: NDArray[np.int32],
+    areas: NDArray[np.int32],
+    boxes: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """The layer after the first `steps` merges, which never cross a region of the layer above.
+
+    above, areas, boxes: of the regions that the merges start from. Returns each of those regions' number in
+    the layer, and the layer's parents, areas and boxes. Numbers follow the lowest region that was merged.
+    """
+    count = above.size
+    root = np.arange(count).astype(np.int32)
+    for step in range(steps):
+        a = find(root, merges[step, 0])
+        b = find(root, merges[step, 1])
+        root[max(a, b)] = min(a, b)
+    names = np.empty(count, np.int32)
+    parents = np.empty(count - steps, np.int32)
+    whole = np.zeros(count - steps, np.int32)
+    hulls = np.empty((count - steps, 4), np.int32)
+    found = 0
+    for region in range(count):
+        if root[region] == region:
+            names[region] = found
+            parents[found] = above[region]
+            hulls[found] = boxes[region]
+            found += 1
+        else:
+            names[region] = names[find(root, region)]
+        name = names[region]
+        whole[name] += areas[region]
+        for side in range(2):
+            hulls[name, side] = min(hulls[name, side], boxes[region, side])
+            hulls[name, side + 2] = max(hulls[name, side + 2], boxes[region, side + 2])
+    return names, parents, whole, hulls

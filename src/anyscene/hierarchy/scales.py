@@ -1,0 +1,39 @@
+"""How many regions each layer of a tree has, and on which level of the image pyramid it is made."""
+
+from __future__ import annotations
+
+LAYERS = 8
+"""Layers of a full tree, the whole image among them."""
+
+LADDER = (1, 4, 12, 35, 100, 300, 800, 2000)
+"""Regions of each layer at 480x360."""
+
+LADDER_PIXELS = 480 * 360
+
+PIXELS_PER_REGION = 20
+"""A layer is made on the smallest image that has this many pixels for each of its regions..."""
+
+SMALLEST_LEVEL = 3000
+"""...and this many in all."""
+
+
+def region_counts(pixels: int) -> tuple[int, ...]:
+    """Most regions of each layer for an image of so many pixels.
+
+    Finest regions have the same size in every image; each layer has the same share in the climb to one region.
+    """
+    growth = pixels / LADDER_PIXELS
+    return tuple(
+        max(1, round(count * growth ** (layer / (LAYERS - 1)))) for layer, count in enumerate(LADDER)
+    )
+
+
+def layer_strides(pixels: int) -> tuple[int, ...]:
+    """Side of the blocks of pixels that each layer is made of: powers of two, never rising with the layer."""
+    strides = []
+    for count in region_counts(pixels):
+        stride = 1
+        while pixels >= (2 * stride) ** 2 * max(SMALLEST_LEVEL, PIXELS_PER_REGION * count):
+            stride *= 2
+        strides.append(stride)
+    return tuple(strides)

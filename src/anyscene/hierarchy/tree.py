@@ -1,0 +1,147 @@
+"""`Tree`: nested partitions of one image, grown layer by layer as they are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.errors import ConfigError
+from anyscene.hierarchy import pixel_kernels, region_kernels
+from anyscene.hierarchy.level import Level, make_level
+from anyscene.hierarchy.pyramid import halve
+from anyscene.hierarchy.scales import LAYERS, layer_strides, region_counts
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """Regions of a layer that share an outline.
+
+    pairs : int32[m, 2], the lower number first.
+    lengths : float64[m], of the outline, in sides of grid pixels.
+    contrasts : float64[m], mean colour distance across it.
+    """
+
+    pairs: NDArray[np.int32]
+    lengths: NDArray[np.float64]
+    contrasts: NDArray[np.float64]
+
+
+class Tree:
+    """Nested partitions of one image; layer 0 is the whole image, and a full tree has `LAYERS`.
+
+    Every layer tiles the image, every region lies inside one region of the layer above, and regions are
+    4-connected. A layer is a function of the image alone: it is the same however far the tree is grown, and
+    growing computes no layer that was not asked for. Regions are numbered in raster order of their first
+    pixels. Arrays that the tree hands out are read-only.
+
+    image: uint8[h, w, 3] of any size, the working frame as a rule; must not change while the tree grows.
+
+    size : (h, w).
+    strides : side of the blocks of image pixels that each of the `LAYERS` layers is made of; coarse layers
+        are made on a shrunken image. Blocks at the right and lower border may be cut.
+    parents : one int32[n] for each layer in hand, the region of the layer above that holds each region;
+        parents[0] is [0].
+    areas : one int32[n] for each layer in hand, in image pixels.
+    boxes : one int32[n, 4] for each layer in hand: top, left, bottom, right in image pixels, half-open.
+    """
+
+    def __init__(self, image: NDArray[np.uint8]) -> None:
+        if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
+            raise ConfigError(f"a tree needs an image uint8[h, w, 3], not {image.dtype}{list(image.shape)}")
+        height, width = image.shape[:2]
+        self.size = (height, width)
+        self.strides = layer_strides(height * width)
+        self.parents = [_frozen(np.zeros(1, np.int32))]
+        self.areas = [_frozen(np.array([height * width], np.int32))]
+        self.boxes = [_frozen(np.array([[0, 0, height, width]], np.int32))]
+        self._counts = region_counts(height * width)
+        self._pyramid = [np.ascontiguousarray(image)]
+        self._level: Level | None = None
+        self._pixels: NDArray[np.int32] | None = None
+        # From the regions of the level in hand to the finest layer.
+        self._names = np.zeros(1, np.int32)
+
+    @property
+    def depth(self) -> int:
+        """Layers in hand, from 1 to `LAYERS`."""
+        return len(self.parents)
+
+    @property
+    def stride(self) -> int:
+        """Side of the blocks that the finest layer in hand is made of."""
+        return self.strides[self.depth - 1]
+
+    @property
+    def pixels(self) -> NDArray[np.int32]:
+        """Finest region in hand of each block, int32[ceil(h / stride), ceil(w / stride)]."""
+        if self._pixels is None:
+            if self._level is None:
+                self._pixels = _frozen(np.zeros([-(-side // self.stride) for side in self.size], np.int32))
+            else:
+                self._pixels = _frozen(self._names.take(self._level.regions))
+        return self._pixels
+
+    def grow(self, depth: int) -> None:
+        """Make layers below `depth` available; those in hand stay as they are."""
+        if not 1 <= depth <= LAYERS:
+            raise ConfigError(f"a tree has between 1 and {LAYERS} layers, not {depth}")
+        while self.depth < depth:
+            self._add_layer()
+
+    def region_map(self, layer: int) -> NDArray[np.int32]:
+        """Region of a layer in hand of each of that layer's own blocks, int32[ceil(h / s), ceil(w / s)]."""
+        names = np.arange(len(self.areas[-1]), dtype=np.int32)
+        for finer in range(self.depth - 1, layer, -1):
+            names = self.parents[finer][names]
+        step = self.strides[layer] // self.stride
+        return names[self.pixels[::step, ::step]]
+
+    def adjacency(self, layer: int) -> Adjacency:
+        """Which regions of a layer in hand touch, along how long an outline, and how strongly it shows."""
+        regions = self.region_map(layer)
+        image = self._image(self.strides[layer])
+        right, down = pixel_kernels.edge_weights(image, np.zeros_like(regions), 1)
+        pairs, outlines = region_kernels.region_graph(regions, len(self.areas[layer]), right, down)
+        return Adjacency(pairs, outlines[:, 0], outlines[:, 1] / outlines[:, 0])
+
+    def _add_layer(self) -> None:
+        stride, count = self.strides[self.depth], self._counts[self.depth]
+        if self._level is None or self._level.stride != stride:
+            above, step = self.pixels, self.stride // stride
+            self._level = make_level(self._image(stride), stride, self.size, above, step)
+            within = self._level.above
+        else:
+            within = self._names
+        level = self._level
+        steps = min(len(level.merges), max(0, len(level.areas) - count))
+        names, parents, areas, boxes = region_kernels.cut(
+            level.merges, steps, within, level.areas, level.boxes
+        )
+        self.parents.append(_frozen(parents))
+        self.areas.append(_frozen(areas))
+        self.boxes.append(_frozen(boxes))
+        self._names = names
+        self._pixels = None
+
+    def _image(self, stride: int) -> NDArray[np.uint8]:
+        """The image, shrunk."""
+        step = stride.bit_length() - 1
+        while len(self._pyramid) <= step:
+            self._pyramid.append(halve(self._pyramid[-1]))
+        return self._pyramid[step]
+
+
+def warm_up() -> None:
+    """Compile (or load) all that growing a tree needs."""
+    side = 160  # large enough for two levels
+    noise = np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8)
+    tree = Tree(noise)
+    tree.grow(LAYERS)
+    tree.adjacency(LAYERS - 1)
+
+
+def _frozen(array: NDArray[np.int32]) -> NDArray[np.int32]:
+    array.flags.writeable = False
+    return array
