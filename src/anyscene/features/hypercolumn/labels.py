@@ -1,0 +1,38 @@
+"""From a score map to a label map at the size of the image."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.features.hypercolumn import kernels
+
+
+def labels_by_scores(scores: NDArray[np.float32], classes: int, size: tuple[int, int]) -> NDArray[np.int16]:
+    """Enlarge the scores bilinearly to (height, width), then take the best class of each pixel."""
+    best = _best(scores, classes)
+    labels = np.empty(size, np.int16)
+    rows = _positions(size[0], scores.shape[0])
+    columns = _positions(size[1], scores.shape[1])
+    kernels.paint_between(scores, classes, best, *rows, *columns, labels)
+    return labels
+
+
+def labels_by_cells(scores: NDArray[np.float32], classes: int, size: tuple[int, int]) -> NDArray[np.int16]:
+    """Take the best class of each cell, then enlarge the label map to (height, width)."""
+    enlarged = cv2.resize(_best(scores, classes), (size[1], size[0]), interpolation=cv2.INTER_NEAREST_EXACT)
+    return np.asarray(enlarged)
+
+
+def _best(scores: NDArray[np.float32], classes: int) -> NDArray[np.int16]:
+    best = np.empty(scores.shape[:2], np.int16)
+    kernels.best_classes(scores, classes, best)
+    return best
+
+
+def _positions(pixels: int, cells: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The cell before each pixel's centre, and how far beyond it the centre lies."""
+    position = np.clip((np.arange(pixels) + 0.5) * (cells / pixels) - 0.5, 0, cells - 1)
+    before = position.astype(np.int64)
+    return before, (position - before).astype(np.float32)

@@ -1,0 +1,75 @@
+"""The network as labeling runs it: one ONNX graph, any input size, any head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.errors import ModelError
+
+STRIDE = 32
+"""Sides of what the network reads are multiples of this; its scores are at a quarter of them."""
+
+OUTPUT_STRIDE = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """What to read off the network's features: one linear score a row.
+
+    weight: float32[rows, width]. bias: float32[rows]. classes: how many of the first rows are class scores; the
+    rest is an embedding.
+    """
+
+    weight: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    classes: int
+
+
+class Network:
+    """An ONNX Runtime session on the graph; deterministic, and safe to share between threads.
+
+    graph: the serialised ONNX model, see `anyscene.learning.backbone.export`. threads: CPU threads it may use.
+    """
+
+    def __init__(self, graph: bytes, threads: int = 1) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # ONNX Runtime raises classes of its own, one for each kind of damage
+            raise ModelError(f"the network's ONNX graph cannot be loaded ({error}); get the file anew") from error
+        self.graph = graph
+        names = {node.name for node in self._session.get_inputs()}
+        if names != {"image", "head", "bias"}:
+            raise ModelError(f"the ONNX graph is not one of anyscene's networks: its inputs are {sorted(names)}")
+
+    def scores(self, image: NDArray[np.uint8], head: Head) -> NDArray[np.float32]:
+        """Scores float32[h / 4, w / 4, rows] of an image uint8[h, w, 3] whose sides are multiples of 32."""
+        feed = {"image": image, "head": head.weight[:, :, None, None], "bias": head.bias}
+        return np.asarray(self._session.run(["scores"], feed)[0])
+
+
+def input_size(height: int, width: int, scale: float) -> tuple[int, int]:
+    """The network's input for a frame at a scale: the nearest multiples of 32, at least 32, as (height, width)."""
+    return _multiple(height * scale), _multiple(width * scale)
+
+
+def fit(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Stretch an image to (height, width): areas are averaged when it shrinks, as in training."""
+    if image.shape[:2] == size:
+        return np.ascontiguousarray(image)
+    shrinks = image.shape[0] > size[0]
+    method = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, (size[1], size[0]), interpolation=method))
+
+
+def _multiple(side: float) -> int:
+    return max(1, round(side / STRIDE)) * STRIDE

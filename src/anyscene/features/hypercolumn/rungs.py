@@ -1,0 +1,60 @@
+"""The ladder: the network at several input sizes, each rung a feature set of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.features.hypercolumn import kernels
+from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
+from anyscene.features.pooling import Pooling
+from anyscene.features.sets import FeatureSet
+from anyscene.features.view import Rect, View
+
+SCALES = (1 / 6, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)
+"""Input sizes relative to the working frame."""
+
+
+class Rung(FeatureSet):
+    """Class probabilities and an embedding from the network at one input size, averaged over regions.
+
+    A piece may be any rectangle of the frame; what the network does not see beyond it can change scores near its
+    border, so pieces stand alone.
+    """
+
+    pooling = Pooling.MEAN
+    stride = 0
+    local = False
+    version = 1
+
+    def __init__(self, network: Network, head: Head, scale: float) -> None:
+        self.name = rung_name(scale)
+        self.scale = scale
+        self._network = network
+        self._head = head
+        self.channels = len(head.bias)
+        self.dimensions = self.channels
+
+    def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
+        """Run the network on a rectangle of the frame, enlarged or shrunk to the rung's scale."""
+        part = view.image[rect.top : rect.bottom, rect.left : rect.right]
+        scores = self._network.scores(fit(part, input_size(rect.height, rect.width, self.scale)), self._head)
+        kernels.softmax_rows(scores.reshape(-1, self.channels), self._head.classes)
+        return scores
+
+    def extraction_pixels(self, rect: Rect) -> int:
+        """The size of the network's input, which decides its cost."""
+        height, width = input_size(rect.height, rect.width, self.scale)
+        return height * width
+
+
+def rung_name(scale: float) -> str:
+    """The name of the feature set at a scale, such as `hypercolumn@250` for a quarter."""
+    return f"hypercolumn@{round(scale * 1000):03d}"
+
+
+def ladder(network: Network, head: Head, scales: Sequence[float] = SCALES) -> dict[str, Rung]:
+    """The rungs at these scales, by name."""
+    return {rung_name(scale): Rung(network, head, scale) for scale in scales}
