@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+import anyscene
+
 # A first call compiles kernels; and a suite that finds other examples each time cannot be trusted to gate.
 settings.register_profile(
     "anyscene", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -31,6 +33,12 @@ def _own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANYSCENE_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def streets():
+    """Small generated street scenes: 12 in train, 4 each in val and test."""
+    return anyscene.data.open("streets:20?size=120x90")
 
 
 @pytest.fixture(scope="session")

@@ -143,6 +143,14 @@ def test_help_loads_none_of_the_heavy_libraries(arguments):
     assert not heavy & set(json.loads(run.stderr.splitlines()[-1]))
 
 
+def test_importing_the_package_loads_nothing_that_takes_time():
+    program = "import sys, anyscene; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert not {"numpy", "cv2", "PIL", "numba", "typer"} & set(loaded.split())
+
+
 def test_the_product_needs_few_packages():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     names = {re.match(r"[A-Za-z0-9-]+", line)[0].lower() for line in project["dependencies"]}

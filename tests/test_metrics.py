@@ -28,6 +28,12 @@ def test_counts_equal_those_of_plain_numpy(maps):
     np.testing.assert_array_equal(metrics.count(*maps, N), count_in_plain_numpy(*maps, N))
 
 
+def test_counts_of_a_whole_scene_equal_those_of_plain_numpy(streets):
+    one, other = (streets.split("val").truth(index) for index in (0, 1))
+    n = len(streets.classes)
+    np.testing.assert_array_equal(metrics.count(one, other, n), count_in_plain_numpy(one, other, n))
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning:sklearn")
 @given(MAPS)
 def test_counts_and_scores_equal_those_of_scikit_learn(maps):

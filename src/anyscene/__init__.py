@@ -9,6 +9,7 @@ from anyscene.errors import AnysceneError, ConfigError, DataError, ImageError, M
 
 if TYPE_CHECKING:
     from anyscene import data as data
+    from anyscene import metrics as metrics
     from anyscene.labeling import Labeling as Labeling
     from anyscene.labeling import Step as Step
 
@@ -20,6 +21,7 @@ _LAZY = {
     "data": "anyscene.data",
     "Labeling": "anyscene.labeling:Labeling",
     "Step": "anyscene.labeling:Step",
+    "metrics": "anyscene.metrics",
 }
 
 __all__ = ["AnysceneError", "ConfigError", "DataError", "ImageError", "ModelError", *_LAZY]

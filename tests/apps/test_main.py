@@ -76,7 +76,7 @@ def test_bench_on_data_that_is_not_there_could_not_run(tmp_path):
     assert done.stderr.startswith("error: ")
 
 
-@pytest.mark.parametrize("name", ["AnysceneError", "Labeling", "Step", "data"])
+@pytest.mark.parametrize("name", ["AnysceneError", "Labeling", "Step", "data", "metrics"])
 def test_public_names_are_found_when_asked_for(name):
     assert name in dir(anyscene)
     assert getattr(anyscene, name) is not None
