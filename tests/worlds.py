@@ -93,10 +93,12 @@ def some_costs(layers: int = LAYERS) -> ActionCosts:
         region=0.001,
         tree=0.0005,
         input=0.001,
-        extract=np.array([0.5, 8.0]),
-        maps=np.array([0.25]),
-        set_maps=np.array([[True], [True]]),
-        pooling=np.full((2, layers), 0.1),
+        pooling=np.linspace(0.1, 0.3, 2 * layers).reshape(2, layers),
+        items=np.array([0.5, 8.0, 0.25, 0.125]),
+        # The maps of the two sets, one that they share, and one that the dear set needs on fine layers.
+        requires=np.array(
+            [[[True, False, True, False]] * layers, [[False, True, True, k > 1] for k in range(layers)]]
+        ),
     )
 
 

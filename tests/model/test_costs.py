@@ -24,12 +24,17 @@ def test_cost_is_the_sum_of_its_parts(seed, steps):
             expected += sum(costs.branching[layer] * costs.region for layer in opened)
             if opened and max(opened) == state.finest:
                 expected += costs.grow[state.finest + 1]
-                expected += sum(costs.pooling[s, state.finest + 1] for s in np.flatnonzero(state.in_hand))
         else:
-            new = [s for s in np.flatnonzero(model.pool.needs[index]) if not state.in_hand[s]]
-            expected += sum(costs.extract[s] + costs.pooling[s, state.finest] for s in new)
-            if new and not state.in_hand.any():
-                expected += costs.maps[0]
+            made = {
+                item for s, k in np.argwhere(state.in_hand) for item in np.flatnonzero(costs.requires[s, k])
+            }
+            for s in np.flatnonzero(model.pool.needs[index]):
+                for k in set(state.layers[state.active].tolist()):
+                    if not state.in_hand[s, k]:
+                        expected += costs.pooling[s, k]
+                        for item in set(np.flatnonzero(costs.requires[s, k])) - made:
+                            expected += costs.items[item]
+                            made.add(item)
             trees = max(action.size - state.applied[action.chain], 0)
             expected += state.active.sum() * (trees * costs.tree + costs.input)
         assert situation.costs[index] == pytest.approx(expected)

@@ -50,7 +50,7 @@ def fit_linear_q(
         both = np.linalg.solve(inner, np.column_stack([cross.T, weighted.T @ target[rows]]))
         matrix -= cross @ both[:, :-1]
         vector -= cross @ both[:, -1]
-        solved.append((both[:, :-1], both[:, -1]))
+        solved.append((np.asarray(both[:, :-1], float), np.asarray(both[:, -1], float)))
     shared = np.linalg.solve(matrix, vector)
     blocks = np.array([constant - mixed @ shared for mixed, constant in solved])
     shared = shared / common_scale

@@ -128,12 +128,13 @@ def updated(
 ) -> State:
     """Return the state after an update whose scores for the active rows are known."""
     applied = state.applied.copy()
+    sets = pool.chains[action.chain].sets_of(action.size, len(pool.sets))
     applied[action.chain] = action.size
     return replace(
         state,
         belief=kernels.reweigh(state.belief, rows, scores),
         previous_entropy=np.where(state.active, state.entropy, state.previous_entropy),
-        in_hand=state.in_hand | pool.chains[action.chain].sets_of(action.size, len(pool.sets)),
+        in_hand=state.in_hand | (sets[:, None] & state.active_layers),
         applied=applied,
         steps=state.steps + 1,
     )

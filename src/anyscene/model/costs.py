@@ -34,9 +34,10 @@ class ActionCosts:
     start : before the first action. step : fixed overhead of any action.
     grow : float64[L], growing layer k. branching : float64[L], mean children of a region of layer k.
     region : making one new leaf. tree : one weak learner on one region. input : reading a region's features.
-    extract : float64[S], each feature set without shared maps. maps : float64[M], the shared maps.
-    set_maps : bool[S, M], which maps a set is made from.
-    pooling : float64[S, L], pooling a set onto the regions of layer k, the finest in hand.
+    pooling : float64[S, L], pooling a set onto the regions of layer k.
+    items : float64[M], what must be there before a set can be pooled onto a layer: its map, shared maps, the
+    regions' shapes. Each is made, and paid for, once.
+    requires : bool[S, L, M], which items a set needs on layer k.
 
     A cost depends on the state and the action alone, never on layers that are not grown yet, so that the
     engine foretells the very number that learning used.
@@ -49,26 +50,32 @@ class ActionCosts:
     region: float
     tree: float
     input: float
-    extract: NDArray[np.float64]
-    maps: NDArray[np.float64]
-    set_maps: NDArray[np.bool_]
     pooling: NDArray[np.float64]
+    items: NDArray[np.float64]
+    requires: NDArray[np.bool_]
 
     def of_actions(self, state: State, pool: Pool, coverage: Coverage) -> NDArray[np.float64]:
         """Return the cost of every action of the pool, offered or not, float64[A]."""
-        new_sets = pool.needs & ~state.in_hand
-        new_maps = (new_sets @ self._set_maps_count > 0) & ~(state.in_hand @ self.set_maps)
-        extraction = new_sets @ (self.extract + self.pooling[:, state.finest]) + new_maps @ self.maps
-        trees = np.maximum(pool.size_of - state.applied[pool.chain_of], 0) if pool.chains else pool.size_of
-        learners = coverage.regions * (trees * self.tree + self.input)
-        growing = self.grow[coverage.layer] + state.in_hand @ self.pooling[:, coverage.layer]
-        growing = np.where(coverage.layer > state.finest, growing, 0.0)
+        if pool.chains:
+            trees = np.maximum(pool.size_of - state.applied[pool.chain_of], 0)
+            updates = self._evidence(state, pool) + coverage.regions * (trees * self.tree + self.input)
+        else:
+            updates = np.zeros(len(pool.actions))
+        growing = np.where(coverage.layer > state.finest, self.grow[coverage.layer], 0.0)
         splits = growing + coverage.regions * self.region
-        return self.step + np.where(pool.chain_of >= 0, extraction + learners, splits)
+        return self.step + np.where(pool.chain_of >= 0, updates, splits)
+
+    def _evidence(self, state: State, pool: Pool) -> NDArray[np.float64]:
+        """What extracting and pooling costs before each action, float64[A]."""
+        new = pool.needs[:, :, None] & (state.active_layers & ~state.in_hand)
+        pairs = new.reshape(len(new), -1).astype(np.float32)
+        made = state.in_hand.ravel().astype(np.float32) @ self._requires > 0
+        missing = (pairs @ self._requires > 0) & ~made
+        return np.asarray(pairs @ self.pooling.ravel() + missing @ self.items)
 
     @cached_property
-    def _set_maps_count(self) -> NDArray[np.int64]:
-        return self.set_maps.astype(np.int64)
+    def _requires(self) -> NDArray[np.float32]:
+        return self.requires.reshape(-1, len(self.items)).astype(np.float32)
 
 
 def coverage(state: State, pool: Pool, branching: NDArray[np.float64]) -> Coverage:

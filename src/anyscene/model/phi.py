@@ -52,9 +52,8 @@ def describe_state(state: State, pool: Pool) -> NDArray[np.float64]:
         np.log1p(state.cost),
     ]
     margins = np.bincount(np.digitize(margin, MARGIN_EDGES), state.area, minlength=len(MARGIN_EDGES) + 1)
-    return np.concatenate(
-        [strongest, margins, layer_areas, active_layers, state.in_hand, [1 / (1 + state.cost)]]
-    )
+    used = state.in_hand.any(axis=1)
+    return np.concatenate([strongest, margins, layer_areas, active_layers, used, [1 / (1 + state.cost)]])
 
 
 STRONGEST = 10
@@ -74,7 +73,7 @@ def describe(state: State, pool: Pool, coverage: Coverage, costs: NDArray[np.flo
             coverage.doubt,
             coverage.area / costs,
             coverage.doubt / costs,
-            pool.needs & ~state.in_hand,
+            pool.needs & ~state.in_hand.any(axis=1),
         ]
     )
     # A reward is a gain divided by the cost, so each of the strongest comes plain and divided.

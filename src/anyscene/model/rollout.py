@@ -30,7 +30,9 @@ class Model:
 
     def start(self) -> State:
         """Return the state before the first action."""
-        return initial_state(self.prior, len(self.pool.sets), len(self.pool.chains), self.costs.start)
+        return initial_state(
+            self.prior, len(self.pool.sets), self.pool.layer_count, len(self.pool.chains), self.costs.start
+        )
 
     def situation(self, state: State, taken: tuple[int, ...] = ()) -> Situation:
         """Work out what is offered in a state and what it would cost."""

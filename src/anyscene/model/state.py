@@ -22,7 +22,7 @@ class State:
     parent_belief : float32[N, C], the parent's belief when the leaf was split off (Eq. 2's input).
     previous_entropy : float32[N], the leaf's entropy before its latest update.
     active : bool[N], made by the latest split; only these change in an update.
-    in_hand : bool[S], feature sets extracted so far.
+    in_hand : bool[S, L], feature sets extracted and pooled onto a layer so far.
     applied : int16[B], trees of each chain applied to the present active leaves.
     finest : the finest layer grown. cost : milliseconds spent. steps : actions taken.
     """
@@ -47,13 +47,20 @@ class State:
         return values
 
     @cached_property
+    def active_layers(self) -> NDArray[np.bool_]:
+        """Which layers have active leaves, bool[L]."""
+        return np.bincount(self.layers[self.active], minlength=self.in_hand.shape[1]) > 0
+
+    @cached_property
     def labels(self) -> NDArray[np.intp]:
         """Most likely class of each leaf, int64[N]."""
         labels: NDArray[np.intp] = np.argmax(self.belief, axis=1)
         return labels
 
 
-def initial_state(prior: NDArray[np.float32], set_count: int, chain_count: int, cost: float = 0.0) -> State:
+def initial_state(
+    prior: NDArray[np.float32], set_count: int, layer_count: int, chain_count: int, cost: float = 0.0
+) -> State:
     """Return the root alone, active, believing the prior; `cost` is what came before the first action."""
     belief = np.maximum(prior, kernels.BELIEF_FLOOR).astype(np.float32)[None]
     belief /= belief.sum()
@@ -65,7 +72,7 @@ def initial_state(prior: NDArray[np.float32], set_count: int, chain_count: int, 
         parent_belief=belief,
         previous_entropy=kernels.entropy(belief),
         active=np.ones(1, np.bool_),
-        in_hand=np.zeros(set_count, np.bool_),
+        in_hand=np.zeros((set_count, layer_count), np.bool_),
         applied=np.zeros(chain_count, np.int16),
         finest=0,
         cost=cost,
