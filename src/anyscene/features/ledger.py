@@ -1,0 +1,55 @@
+"""What was spent on one image, step by step, in CPU time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Work:
+    """A step and its size: what a cost model needs to say what it will cost.
+
+    step: `shared:<map>`, `extract:<set>`, `pool:<set>`, `shape`, `grow:<layer>` or `paint`.
+    pixels: pixels that the step visits (of the frame, or of the tree's grid); regions: rows that it makes.
+    """
+
+    step: str
+    pixels: int = 0
+    regions: int = 0
+
+
+@dataclass(frozen=True)
+class Charge:
+    """Work that was done and what it cost, without the work that it caused in other steps."""
+
+    work: Work
+    ms: float
+
+
+@dataclass
+class Ledger:
+    """The charges on one image, in the order in which the work ended."""
+
+    charges: list[Charge] = field(default_factory=list)
+    _inner_ms: list[float] = field(default_factory=list)
+
+    @contextmanager
+    def charge(self, work: Work) -> Iterator[None]:
+        """Charge what runs in the block to `work`; blocks inside it are charged to their own work only."""
+        self._inner_ms.append(0.0)
+        start = time.thread_time()
+        try:
+            yield
+        finally:
+            whole = (time.thread_time() - start) * 1e3
+            self.charges.append(Charge(work, whole - self._inner_ms.pop()))
+            if self._inner_ms:
+                self._inner_ms[-1] += whole
+
+    @property
+    def total_ms(self) -> float:
+        """All that was charged so far."""
+        return sum(charge.ms for charge in self.charges)

@@ -1,0 +1,222 @@
+"""`RegionFeatures`: the features of one image's regions, extracted and pooled when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.errors import ConfigError
+from anyscene.features.layers import Layers
+from anyscene.features.ledger import Work
+from anyscene.features.pooling import Piece, Sums, pool, sum_up
+from anyscene.features.sets import SHAPES, Bank, FeatureSet
+from anyscene.features.shapes import Shapes
+from anyscene.features.tiles import Tiles
+from anyscene.features.view import Rect, View
+from anyscene.hierarchy import Tree
+
+
+@dataclass(eq=False)
+class _Pooled:
+    """What the first `pieces` pieces of a set gave the regions of one layer."""
+
+    sums: Sums
+    pieces: int = 0
+
+
+class RegionFeatures:
+    """The features of one image's regions.
+
+    Features of a layer depend on the image, the bank and what was extracted, but not on how far the tree was
+    grown when they were asked for. What was extracted or pooled once is never computed again: when the tree
+    grows, only its new layers are pooled.
+
+    bank: the sets to draw from. view: the image. tree: its tree, which the caller grows.
+    """
+
+    def __init__(self, bank: Bank, view: View, tree: Tree) -> None:
+        if tuple(tree.size) != view.size:
+            raise ConfigError(
+                f"the tree is of a frame of {tree.size}, the view of {view.size}: use one frame"
+            )
+        self.bank = bank
+        self.view = view
+        self.layers = Layers(tree)
+        self._pieces: dict[tuple[str, int], list[Piece]] = {}
+        self._tiles: dict[str, Tiles] = {}
+        self._pooled: dict[tuple[str, int], _Pooled] = {}
+        self._features: dict[tuple[str, int], tuple[int, NDArray[np.float32]]] = {}
+
+    def features(self, name: str, layer: int) -> NDArray[np.float32]:
+        """Features float32[n, dimensions] of a layer's regions; rows that are not `covered` mean nothing.
+
+        When nothing was extracted of the set so far, the whole frame is.
+        """
+        chosen = self.bank[name]
+        pieces = len(self._extracted(chosen, layer))
+        known = self._features.get((name, layer))
+        if known is None or known[0] != pieces:
+            pooled = np.zeros((self.layers.count(layer), 0), np.float32)
+            if chosen.pooling is not None:
+                sums = self._sums(chosen, layer)
+                pooled = chosen.pooling.finish(sums.sums, sums.weights)
+            known = pieces, chosen.features(pooled, lambda: self.shapes(layer))
+            self._features[name, layer] = known
+        return known[1]
+
+    def covered(self, name: str, layer: int) -> NDArray[np.bool_]:
+        """bool[n], the regions of a layer that lie wholly in what was extracted of a set."""
+        chosen = self.bank[name]
+        pieces = self._extracted(chosen, layer)
+        if chosen.pooling is None or any(self._is_whole(piece.rect) for piece in pieces):
+            return np.ones(self.layers.count(layer), bool)
+        return self._sums(chosen, layer).inside >= self.layers.areas(layer)
+
+    def covered_share(self, name: str) -> float:
+        """Share of the frame that was extracted of a set so far; 1 for sets without a map."""
+        chosen = self.bank[name]
+        if chosen.pooling is None:
+            return 1.0
+        covered = np.zeros(self.view.size, bool)
+        for (owner, _), pieces in self._pieces.items():
+            for piece in pieces if owner == name else ():
+                covered[piece.rect.top : piece.rect.bottom, piece.rect.left : piece.rect.right] = True
+        return float(covered.mean())
+
+    def extract(self, name: str, rect: Rect | None = None, layer: int = 0) -> None:
+        """Extract a set for `rect` (default: the whole frame), without what is in hand already.
+
+        layer: matters only for sets whose map follows the tree's strides.
+        """
+        chosen = self.bank[name]
+        stride = self._stride(chosen, layer)
+        for part in self._missing(chosen, stride, rect):
+            with self.view.ledger.charge(_extraction(chosen, part)):
+                values = chosen.extract(self.view, part, stride)
+            extent = part
+            if chosen.is_strided:
+                # The last cells may be cut short by the frame, as are the last blocks of a grid.
+                rows, columns = values.shape[:2]
+                extent = Rect(part.top, part.left, part.top + rows * stride, part.left + columns * stride)
+            self._pieces.setdefault((name, stride), []).append(
+                Piece(values, extent, smooth=not chosen.is_strided)
+            )
+            if chosen.local:
+                self._tiles[name].mark(part)
+
+    def pending(self, name: str, layer: int, rect: Rect | None = None) -> list[Work]:
+        """The work that `features(name, layer)` would cause now, after extracting `rect` if that is given."""
+        chosen = self.bank[name]
+        work: list[Work] = []
+        if chosen.pooling is not None:
+            stride = self._stride(chosen, layer)
+            in_hand = len(self._pieces.get((name, stride), ()))
+            missing = self._missing(chosen, stride, rect) if rect or not in_hand else []
+            if missing:
+                maps = [_map_and_stride(need, chosen, stride) for need in chosen.needs if need != SHAPES]
+                work += [self.view.shared_work(*wanted) for wanted in maps if not self.view.has(*wanted)]
+            work += [_extraction(chosen, part) for part in missing]
+            if self._pieces_in(chosen, layer) < in_hand + len(missing):
+                work.append(self._pool_work(name, layer))
+        if SHAPES in chosen.needs and not self.layers.has_shapes(layer):
+            work.append(self._shape_work(layer))
+        return work
+
+    def shapes(self, layer: int) -> Shapes:
+        """Where the regions of a layer lie and what they look like."""
+        if self.layers.has_shapes(layer):
+            return self.layers.shapes(layer)
+        with self.view.ledger.charge(self._shape_work(layer)):
+            return self.layers.shapes(layer)
+
+    def _stride(self, chosen: FeatureSet, layer: int) -> int:
+        return self.layers.stride(layer) if chosen.stride is None else chosen.stride
+
+    def _extracted(self, chosen: FeatureSet, layer: int) -> list[Piece]:
+        """The pieces in hand; the whole frame is extracted if there are none."""
+        if chosen.pooling is None:
+            return []
+        key = chosen.name, self._stride(chosen, layer)
+        if key not in self._pieces:
+            self.extract(chosen.name, None, layer)
+        return self._pieces[key]
+
+    def _missing(self, chosen: FeatureSet, stride: int, rect: Rect | None) -> list[Rect]:
+        """What must be extracted so that `rect` is in hand."""
+        rect = self.view.rect if rect is None else rect
+        if chosen.local:
+            tiles = self._tiles.setdefault(chosen.name, Tiles(self.view.size, self.layers.stride(0)))
+            return tiles.missing(rect)
+        if chosen.is_strided:
+            rect = self.view.rect  # a strided map that is not local exists only for the frame as a whole
+        inside = (piece.rect for piece in self._pieces.get((chosen.name, stride), ()))
+        return [] if any(_holds(piece, rect) for piece in inside) else [rect]
+
+    def _sums(self, chosen: FeatureSet, layer: int) -> Sums:
+        """A layer's sums, brought up to date together with those of its level that lag equally."""
+        pieces = self._extracted(chosen, layer)
+        done = self._pieces_in(chosen, layer)
+        if done < len(pieces):
+            lagging = [k for k in self.layers.level(layer) if self._pieces_in(chosen, k) == done]
+            with self.view.ledger.charge(self._pool_work(chosen.name, layer)):
+                for piece in pieces[done:]:
+                    self._pool_piece(chosen, piece, lagging)
+            for current in lagging:
+                self._pooled[chosen.name, current].pieces = len(pieces)
+        return self._pooled[chosen.name, layer].sums
+
+    def _pieces_in(self, chosen: FeatureSet, layer: int) -> int:
+        pooled = self._pooled.get((chosen.name, layer))
+        return 0 if pooled is None else pooled.pieces
+
+    def _pool_piece(self, chosen: FeatureSet, piece: Piece, lagging: list[int]) -> None:
+        assert chosen.pooling is not None
+        finest, coarsest = lagging[-1], lagging[0]
+        new = pool(piece, chosen.pooling, chosen.channels, self.layers.grid(finest))
+        for layer in range(finest, coarsest - 1, -1):
+            if layer < finest:
+                new = Sums(sum_up(new.table, self.layers.parents(layer + 1), self.layers.count(layer)))
+            if layer not in lagging:
+                continue
+            known = self._pooled.setdefault((chosen.name, layer), _Pooled(new))
+            if known.sums is new:
+                continue
+            if chosen.local:
+                known.sums.table += new.table
+            else:
+                # Crops of such a set differ where they overlap, so no region may mix two of them.
+                area = self.layers.areas(layer)
+                fresh = (new.inside >= area) & (known.sums.inside < area)
+                known.sums.table[fresh] = new.table[fresh]
+
+    def _is_whole(self, rect: Rect) -> bool:
+        return _holds(rect, self.view.rect)
+
+    def _pool_work(self, name: str, layer: int) -> Work:
+        level = self.layers.level(layer)
+        pixels = self.view.rect.area // self.layers.stride(layer) ** 2
+        return Work(f"pool:{name}", pixels, self.layers.count(level[-1]))
+
+    def _shape_work(self, layer: int) -> Work:
+        pixels = self.view.rect.area // self.layers.stride(layer) ** 2
+        return Work(SHAPES, pixels, self.layers.count(layer))
+
+
+def _map_and_stride(need: str, chosen: FeatureSet, stride: int) -> tuple[str, int]:
+    name, _, own = need.partition("/")
+    return name, int(own) if own else stride if chosen.stride is None else 1
+
+
+def _extraction(chosen: FeatureSet, rect: Rect) -> Work:
+    return Work(f"extract:{chosen.name}", chosen.extraction_pixels(rect))
+
+
+def _holds(outer: Rect, inner: Rect) -> bool:
+    return (
+        outer.top <= inner.top
+        and outer.left <= inner.left
+        and outer.bottom >= inner.bottom
+        and outer.right >= inner.right
+    )

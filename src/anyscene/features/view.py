@@ -1,0 +1,147 @@
+"""`View`: one image under study, with the maps that several feature sets share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.errors import DataError
+from anyscene.features.ledger import Ledger, Work
+
+
+class Rect(NamedTuple):
+    """Pixels of the frame, from (top, left) up to but without (bottom, right)."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+    @property
+    def height(self) -> int:
+        """Rows inside."""
+        return self.bottom - self.top
+
+    @property
+    def width(self) -> int:
+        """Columns inside."""
+        return self.right - self.left
+
+    @property
+    def area(self) -> int:
+        """Pixels inside."""
+        return self.height * self.width
+
+
+SharedMap = Callable[["View", int], Any]
+_SHARED_MAPS: dict[str, SharedMap] = {}
+
+
+def shared_map(compute: SharedMap) -> SharedMap:
+    """Register a function (view, stride) -> map under its own name, for `View.shared`."""
+    _SHARED_MAPS[compute.__name__] = compute
+    return compute
+
+
+class View:
+    """One image, and the maps computed from it so far; each is computed once, when it is first asked for.
+
+    image: uint8[h, w, 3], RGB, the working frame: feature sets never see the image at another size.
+    ledger: what was spent on this image; whoever first asks for a shared map causes its charge.
+    """
+
+    def __init__(self, image: NDArray[np.uint8], ledger: Ledger | None = None) -> None:
+        if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or image.size == 0:
+            raise DataError(
+                f"an image must be uint8[h, w, 3] and not empty, found {image.dtype}{list(image.shape)}"
+            )
+        self.image = image
+        self.ledger = Ledger() if ledger is None else ledger
+        self._maps: dict[tuple[str, int], Any] = {}
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the frame."""
+        return self.image.shape[0], self.image.shape[1]
+
+    @property
+    def rect(self) -> Rect:
+        """The whole frame."""
+        return Rect(0, 0, *self.size)
+
+    def shared(self, name: str, stride: int = 1) -> Any:
+        """The shared map of that name, over blocks of `stride` by `stride` pixels."""
+        key = (name, stride)
+        if key not in self._maps:
+            with self.ledger.charge(self.shared_work(name, stride)):
+                self._maps[key] = _SHARED_MAPS[name](self, stride)
+        return self._maps[key]
+
+    def shared_work(self, name: str, stride: int = 1) -> Work:
+        """What computing a shared map amounts to."""
+        step = f"shared:{name}" if stride == 1 else f"shared:{name}/{stride}"
+        return Work(step, self.rect.area)
+
+    def has(self, name: str, stride: int = 1) -> bool:
+        """Tell whether a shared map is in hand already."""
+        return (name, stride) in self._maps
+
+
+@shared_map
+def rgb(view: View, stride: int) -> NDArray[np.uint8]:
+    """The mean colour of each block, uint8[ceil(h / stride), ceil(w / stride), 3]."""
+    if stride == 1:
+        return view.image
+    height, width = view.size
+    rows, columns = -(-height // stride), -(-width // stride)
+    image = view.image
+    if (rows * stride, columns * stride) != (height, width):
+        image = cv2.copyMakeBorder(
+            image, 0, rows * stride - height, 0, columns * stride - width, cv2.BORDER_REPLICATE
+        )
+    return np.asarray(cv2.resize(image, (columns, rows), interpolation=cv2.INTER_AREA))
+
+
+@shared_map
+def lab(view: View, stride: int) -> NDArray[np.uint8]:
+    """CIE Lab of `rgb`, each channel scaled to a byte as OpenCV does."""
+    return np.asarray(cv2.cvtColor(view.shared("rgb", stride), cv2.COLOR_RGB2LAB))
+
+
+@shared_map
+def grey(view: View, stride: int) -> NDArray[np.uint8]:
+    """Luma of `rgb`, uint8."""
+    return np.asarray(cv2.cvtColor(view.shared("rgb", stride), cv2.COLOR_RGB2GRAY))
+
+
+@shared_map
+def gradient(view: View, stride: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Strength and direction (degrees, 0-360) of the gradient of sqrt(grey), by central differences.
+
+    The square root evens out light and shade, as in HOG.
+    """
+    roots = cv2.LUT(view.shared("grey", stride), np.sqrt(np.arange(256, dtype=np.float32)))
+    across = cv2.Sobel(roots, cv2.CV_32F, 1, 0, ksize=1)
+    down = cv2.Sobel(roots, cv2.CV_32F, 0, 1, ksize=1)
+    strength, direction = cv2.cartToPolar(across, down, angleInDegrees=True)
+    return np.asarray(strength), np.asarray(direction)
+
+
+def crop_with_margin(
+    image: NDArray[Any], rect: Rect, margin: int, border: int = cv2.BORDER_REFLECT_101
+) -> NDArray[Any]:
+    """A crop with `margin` more pixels on every side; what lies beyond the image is filled in by `border`."""
+    height, width = image.shape[:2]
+    top, left = max(0, rect.top - margin), max(0, rect.left - margin)
+    bottom, right = min(height, rect.bottom + margin), min(width, rect.right + margin)
+    beyond = (
+        top - rect.top + margin,
+        rect.bottom + margin - bottom,
+        left - rect.left + margin,
+        rect.right + margin - right,
+    )
+    return np.asarray(cv2.copyMakeBorder(image[top:bottom, left:right], *beyond, border))
