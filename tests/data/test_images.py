@@ -125,6 +125,10 @@ def test_float_pictures_are_taken_by_their_range(tmp_path, white, values):
 def test_float_pictures_of_no_usual_range_are_stretched(tmp_path):
     read = read_image(save(tmp_path / "float.tiff", np.array([[-2, 0, 2, np.nan]], np.float32)))
     assert read[0, :, 0].tolist() == [0, 128, 255, 128]
+    flat = read_image(save(tmp_path / "flat.tiff", np.full((2, 2), -3, np.float32)))
+    assert (flat == 0).all()
+    endless = read_image(save(tmp_path / "endless.tiff", np.array([[np.inf, 0.5, -np.inf]], np.float32)))
+    assert endless[0, :, 0].tolist() == [0, 128, 0]
 
 
 def test_cmyk_becomes_rgb(tmp_path):
