@@ -10,6 +10,7 @@ import numpy as np
 from anyscene.data.streets.canvas import BUILDING, SIGN, Canvas, Color, Part
 from anyscene.data.streets.furniture import box
 from anyscene.data.streets.textures import Texture, masonry
+from anyscene.data.streets.things import Stretch
 
 WALLS = np.array(
     [
@@ -36,25 +37,19 @@ FASCIAS = np.array(
 
 
 @dataclass(frozen=True)
-class Building:
-    """A box whose front runs along the street.
+class Building(Stretch):
+    """A box whose front runs from near to far.
 
-    side: -1 left of the street, 1 right. near, far: (x, z) of both ends of the front, in metres.
+    side: -1 left of the street, 1 right.
     gable: whether the near end wall shows over or beside the next building.
     across: True for a building at the end of the street, whose front faces the camera.
     """
 
     side: int
-    near: tuple[float, float]
-    far: tuple[float, float]
     height: float
-    shop: bool
+    shop: bool = False
     gable: bool = True
     across: bool = False
-
-    @property
-    def distance(self) -> float:
-        return max(self.near[1], self.far[1])
 
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
         """Draw the gable, the roof and then the front, which may hide both."""

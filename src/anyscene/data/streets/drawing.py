@@ -34,10 +34,10 @@ def draw_street(
     view = stream(_VIEW)
     camera = Camera.looking(
         size,
-        focal=view.uniform(340, 470),
-        horizon=view.uniform(150, 200),
+        focal=view.uniform(340, 500),
+        horizon=view.uniform(155, 225),
         height=view.uniform(1.25, 1.7),
-        yaw=view.normal(0, 0.07),
+        yaw=view.normal(0, 0.1),
     )
     light, overhead, cloudiness = draw_light(view)
     canvas = Canvas(

@@ -10,6 +10,7 @@ import numpy as np
 from anyscene.data.streets.camera import Points
 from anyscene.data.streets.canvas import FENCE, POLE, SIGN, UNLABELED, Canvas, Color, Part
 from anyscene.data.streets.textures import boards
+from anyscene.data.streets.things import Spot, Stretch
 
 METALS = np.array([(96, 98, 100), (60, 62, 64), (36, 40, 38), (150, 150, 148), (52, 70, 56)], dtype=float)
 PLATES = np.array([(40, 80, 160), (190, 40, 40), (236, 236, 232), (30, 110, 70), (230, 190, 40)], dtype=float)
@@ -42,40 +43,29 @@ def metal(rng: np.random.Generator) -> Color:
 
 
 @dataclass(frozen=True)
-class Lamp:
+class Lamp(Spot):
     """A lamp post whose arm reaches over the road (arm > 0: to the right)."""
 
-    x: float
-    z: float
     height: float
     arm: float
 
-    @property
-    def distance(self) -> float:
-        return self.z
-
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
+        """Draw the post, the arm and the head."""
         color = metal(rng)
-        post = np.array([(-0.1, 0), (0.1, 0), (0.06, self.height), (-0.06, self.height)])
+        post = np.array([(-0.08, 0), (0.08, 0), (0.05, self.height), (-0.05, self.height)])
         arm = box(min(0, self.arm), max(0, self.arm), self.height - 0.12, self.height)
         head = box(self.arm - 0.35, self.arm + 0.35, self.height - 0.15, self.height + 0.08)
         canvas.standing(self.x, self.z, [(part, color, POLE) for part in (post, arm, head)])
 
 
 @dataclass(frozen=True)
-class Sign:
+class Sign(Spot):
     """One or two plates on a post."""
 
-    x: float
-    z: float
-
-    @property
-    def distance(self) -> float:
-        return self.z
-
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
+        """Draw the post and its plates."""
         top = rng.uniform(2.3, 3.2)
-        parts: list[Part] = [(box(-0.05, 0.05, 0, top), metal(rng), POLE)]
+        parts: list[Part] = [(box(-0.04, 0.04, 0, top), metal(rng), POLE)]
         for _ in range(rng.integers(1, 3)):
             size = rng.uniform(0.35, 0.6)
             shapes = (
@@ -93,17 +83,11 @@ class Sign:
 
 
 @dataclass(frozen=True)
-class TrafficLight:
+class TrafficLight(Spot):
     """A signal head (a sign, by CamVid's mapping) on a pole."""
 
-    x: float
-    z: float
-
-    @property
-    def distance(self) -> float:
-        return self.z
-
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
+        """Draw the pole, the head and its three lamps."""
         parts: list[Part] = [
             (box(-0.07, 0.07, 0, 3), metal(rng), POLE),
             (box(-0.26, 0.26, 2.2, 3.4), np.full(3, 22.0), SIGN),
@@ -117,34 +101,22 @@ class TrafficLight:
 
 
 @dataclass(frozen=True)
-class Bollard:
+class Bollard(Spot):
     """A short post that keeps cars off the pavement."""
 
-    x: float
-    z: float
-
-    @property
-    def distance(self) -> float:
-        return self.z
-
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
+        """Draw a post with a white band."""
         color = np.full(3, 40.0) if rng.random() < 0.8 else np.array([225.0, 190, 40])
         post, band = box(-0.09, 0.09, 0, 1), box(-0.09, 0.09, 0.8, 0.9)
         canvas.standing(self.x, self.z, [(post, color, POLE), (band, np.full(3, 230.0), POLE)])
 
 
 @dataclass(frozen=True)
-class Bin:
+class Bin(Spot):
     """A litter bin or a cabinet: something that no class covers."""
 
-    x: float
-    z: float
-
-    @property
-    def distance(self) -> float:
-        return self.z
-
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
+        """Draw a box with a lid."""
         width, height = rng.uniform(0.25, 0.7), rng.uniform(0.9, 1.5)
         color = np.array([(40, 44, 42), (60, 90, 66), (120, 124, 124), (150, 50, 44)])[rng.integers(4)] * 1.0
         body = box(-width, width, 0, height)
@@ -155,19 +127,14 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Fence:
+class Fence(Stretch):
     """Railings that one sees through, or boards; labelled over its whole face, as people label it."""
 
-    near: tuple[float, float]
-    far: tuple[float, float]
     height: float
     solid: bool
 
-    @property
-    def distance(self) -> float:
-        return max(self.near[1], self.far[1])
-
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
+        """Draw boards, or rails and bars with the view between them left as it is."""
         near, far = np.array([self.near[0], 0, self.near[1]]), np.array([self.far[0], 0, self.far[1]])
         up = np.array([0, self.height, 0])
         length = float(np.linalg.norm(far - near))

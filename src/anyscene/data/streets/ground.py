@@ -61,7 +61,7 @@ def paint_ground(
     """
     asphalt = np.full(3, rng.uniform(78, 128)) + rng.uniform(-6, 6, 3)
     slabs = np.full(3, rng.uniform(100, 160)) + np.array([8, 3, -4]) * rng.uniform(-0.5, 1.5)
-    if rng.random() < 0.25:
+    if rng.random() < 0.35:
         slabs = asphalt * rng.uniform(0.9, 1.15)
     kerb = 0.5 * slabs + 90
     grass = np.array([96.0, 112, 58]) * rng.uniform(0.75, 1.2)

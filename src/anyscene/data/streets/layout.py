@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from anyscene.data.streets.buildings import Building
-from anyscene.data.streets.canvas import Canvas
+from anyscene.data.streets.cars import SHAPES, Car
 from anyscene.data.streets.furniture import Bin, Bollard, Fence, Lamp, Sign, TrafficLight
 from anyscene.data.streets.ground import Course
+from anyscene.data.streets.people import Bicyclist, Pedestrian
 from anyscene.data.streets.plants import Hedge, Tree
-from anyscene.data.streets.traffic import SHAPES, Bicyclist, Car, Pedestrian
-
-
-class Thing(Protocol):
-    """Something that stands on the ground and hides what is farther away."""
-
-    @property
-    def distance(self) -> float:
-        """Metres ahead of the camera; farther things are painted first."""
-
-    def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
-        """Paint it, drawing from rng whatever the plan leaves open; what is drawn must not depend on size."""
+from anyscene.data.streets.things import Thing
 
 
 @dataclass(frozen=True)
@@ -46,14 +35,14 @@ def plan_street(rng: np.random.Generator) -> Plan:
     course = Course(
         left=left,
         right=right,
-        left_back=left - rng.uniform(1.5, 4.0),
-        right_back=right + rng.uniform(1.5, 4.0),
+        left_back=left - rng.uniform(1.8, 5.0),
+        right_back=right + rng.uniform(1.8, 5.0),
         bend=float(rng.normal(0, 0.0012)),
     )
     end = float(rng.uniform(55, 110))
     bare = bool(rng.random() < 0.3)
-    height = float(rng.uniform(6, 13))
-    kinds = rng.choice(["terrace", "houses", "park"], 2, p=[0.58, 0.24, 0.18])
+    height = float(rng.uniform(7, 20))
+    kinds = rng.choice(["terrace", "houses", "park"], 2, p=[0.62, 0.22, 0.16])
     things: list[Thing] = []
     side_roads: list[tuple[int, float, float]] = []
     for side, kind in zip((-1, 1), kinds, strict=True):
@@ -99,7 +88,7 @@ def _terrace(
         length = float(rng.uniform(5, 15))
         tall = max(4.5, height * float(rng.uniform(0.7, 1.3)))
         near, far = (course.at(line, z), z), (course.at(line, z + length), z + length)
-        things.append(Building(side, near, far, tall, shop=bool(rng.random() < 0.45), gable=tall > nearer))
+        things.append(Building(near, far, side, tall, shop=bool(rng.random() < 0.45), gable=tall > nearer))
         z, nearer = z + length, tall
     return things, side_roads
 
@@ -113,7 +102,7 @@ def _houses(rng: np.random.Generator, course: Course, side: int, end: float, bar
     while z < end:
         length = float(rng.uniform(7, 12))
         near, far = (course.at(front, z), z), (course.at(front, z + length), z + length)
-        things.append(Building(side, near, far, float(rng.uniform(5, 8.5)), shop=False))
+        things.append(Building(near, far, side, float(rng.uniform(5, 8.5))))
         edge, edge_far = (course.at(line, z), z), (course.at(line, z + length), z + length)
         border = rng.random()
         if border < 0.3:
@@ -121,7 +110,7 @@ def _houses(rng: np.random.Generator, course: Course, side: int, end: float, bar
         elif border < 0.6:
             things.append(Fence(edge, edge_far, float(rng.uniform(0.9, 1.8)), solid=bool(rng.random() < 0.7)))
         elif border < 0.8:
-            things.append(Building(side, edge, edge_far, float(rng.uniform(0.6, 1.2)), shop=False))
+            things.append(Building(edge, edge_far, side, float(rng.uniform(0.6, 1.2))))
         if rng.random() < 0.55:
             x = line + side * float(rng.uniform(0.8, 4))
             things.append(_tree(rng, course, x, z + length, bare))
@@ -167,7 +156,7 @@ def _roadside(rng: np.random.Generator, course: Course, side: int, end: float, b
     edge = kerb + 0.5 * side
     things: list[Thing] = []
     tall, arm = float(rng.uniform(5, 9)), -side * float(rng.uniform(0.6, 2))
-    for z in np.arange(rng.uniform(5, 25), end, rng.uniform(18, 32)):
+    for z in np.arange(rng.uniform(5, 25), end, rng.uniform(20, 38)):
         things.append(Lamp(course.at(edge, z), float(z), tall, arm))
     for z in 4 + rng.exponential(18, rng.poisson(1.6)):
         things.append(Sign(course.at(edge + 0.2 * side, z), float(z)))
@@ -213,7 +202,7 @@ def _end_of_street(
         width = float(rng.uniform(8, 22))
         if rng.random() < 0.6:
             tall = float(rng.uniform(5, 13))
-            things.append(Building(1, (x, end + 12), (x + width, end + 12), tall, shop=False, across=True))
+            things.append(Building((x, end + 12), (x + width, end + 12), 1, tall, across=True))
         else:
             things.append(Hedge((x, end + 12), (x + width, end + 12), float(rng.uniform(1.5, 4))))
             things.append(Tree(x + 0.5 * width, end + 11, float(rng.uniform(6, 14)), 0.5 * width, bare))

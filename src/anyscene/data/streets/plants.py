@@ -10,6 +10,7 @@ import numpy as np
 from anyscene.data.streets.camera import Points
 from anyscene.data.streets.canvas import TREE, Canvas, Color
 from anyscene.data.streets.textures import foliage, noise, painted
+from anyscene.data.streets.things import Spot, Stretch
 
 BARK = np.array([74.0, 62, 52])
 LEAVES = np.array(
@@ -34,18 +35,12 @@ def leaf_color(rng: np.random.Generator) -> Color:
 
 
 @dataclass(frozen=True)
-class Tree:
+class Tree(Spot):
     """A trunk and a crown; bare trees are labelled over their whole crown, as people label them."""
 
-    x: float
-    z: float
     height: float
     spread: float
     bare: bool
-
-    @property
-    def distance(self) -> float:
-        return self.z
 
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
         """Draw the trunk, then the crown over it."""
@@ -104,16 +99,10 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class Hedge:
-    """A clipped wall of leaves along the pavement, from (x0, z0) to (x1, z1)."""
+class Hedge(Stretch):
+    """A clipped wall of leaves along the pavement."""
 
-    near: tuple[float, float]
-    far: tuple[float, float]
     height: float
-
-    @property
-    def distance(self) -> float:
-        return max(self.near[1], self.far[1])
 
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
         """Draw the side that faces the street."""
