@@ -61,6 +61,7 @@ class Bottleneck(nn.Module):
         self.residual = stride == 1 and channels_in == channels_out
 
     def forward(self, x: Tensor) -> Tensor:
+        """Apply the block to float[B, C, H, W]."""
         y = x if self.expand is None else F.relu6(self.expand(x))
         y = self.project(F.relu6(self.depthwise(y)))
         return x + y if self.residual else y
@@ -75,6 +76,7 @@ class Mix(nn.Module):
         self.pointwise = nn.Conv2d(width, width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Apply the convolution to float[B, width, H, W]."""
         return F.relu(self.pointwise(self.depthwise(x)))
 
 
@@ -130,6 +132,7 @@ class SceneNetwork(nn.Module):
         return cast(Tensor, y)
 
     def forward(self, images: Tensor, head: str) -> Tensor:
+        """Return one head's class scores, before softmax, at a quarter of the input's resolution."""
         return cast(Tensor, self.heads[head](self.features(images)))
 
 
