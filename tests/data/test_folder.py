@@ -44,7 +44,7 @@ def test_colours_are_classes_and_black_is_void(tmp_path):
 
 
 def test_void_may_be_named(tmp_path):
-    folder(tmp_path, ["one", "two"], {**COLORS, "void": [7, [9, 9, 9]]})
+    folder(tmp_path, ["one", "two"], {**COLORS, "void": [7, 7, [9, 9, 9]]})
     save(tmp_path / "labels" / "one.png", np.full((6, 8), 7, np.uint8))
     save(tmp_path / "labels" / "two.png", np.full((6, 8, 3), 9, np.uint8))
     scenes = data.open(f"folder:{tmp_path}").split("all")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from anyscene import data
+from anyscene.data.checking import check
 from anyscene.errors import DataError
 from tests.data.trees import stanford
 
@@ -65,6 +66,7 @@ def test_the_real_data_is_what_its_readme_says(data_root):
     truths = [scenes.truth(index) for index in range(len(scenes))]
     assert time.perf_counter() - start < 10
     assert set(np.concatenate([np.unique(truth) for truth in truths]).tolist()) == set(range(-1, 8))
-    sizes = {truth.shape for truth in truths}
-    assert len(sizes) == 46
-    assert {height > width for height, width in sizes} == {True, False}
+    whole = check(dataset)
+    assert whole.problems == ()
+    assert len(whole.sizes) == 46
+    assert {height > width for width, height in whole.sizes} == {True, False}

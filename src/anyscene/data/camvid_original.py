@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from anyscene.data.classes import VOID
 from anyscene.data.images import read_image
 from anyscene.data.pairs import Pairs, find_files
+from anyscene.data.palettes import pack_colors
 from anyscene.data.splits import read_ids
 from anyscene.errors import DataError
 
@@ -129,11 +130,11 @@ def usual_split(id: str) -> str | None:
 class ColorReader:
     """Reads 32-colour labels as the 11 classes.
 
-    codes: int32[colours], sorted, each 65536 r + 256 g + b.
+    colors: int32[colours], packed and sorted.
     classes: int16[colours], the class of each, or VOID.
     """
 
-    codes: NDArray[np.int32]
+    colors: NDArray[np.int32]
     classes: NDArray[np.int16]
 
     @staticmethod
@@ -150,20 +151,16 @@ class ColorReader:
             raise DataError(
                 f"{own}: no colour for {', '.join(sorted(missing))}; expected lines such as '128 128 128 Sky'"
             )
-        class_of_code = {
-            int(red) * 65536 + int(green) * 256 + int(blue): class_of_label.get(label, VOID)
-            for red, green, blue, label in found
-        }
-        codes = sorted(class_of_code)
-        return ColorReader(
-            np.array(codes, np.int32), np.array([class_of_code[code] for code in codes], np.int16)
-        )
+        colors = pack_colors(np.array([color for *color, _ in found], np.int32))
+        classes = np.array([class_of_label.get(label, VOID) for *_, label in found], np.int16)
+        order = np.argsort(colors)
+        return ColorReader(colors[order], classes[order])
 
     def read(self, path: Path) -> NDArray[np.int16]:
         """Read one label picture; a stray colour that is in no list is void."""
-        codes = read_image(path).astype(np.int32) @ np.array([65536, 256, 1], np.int32)
-        positions = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        known = self.codes[positions] == codes
+        colors = pack_colors(read_image(path))
+        positions = np.minimum(np.searchsorted(self.colors, colors), len(self.colors) - 1)
+        known = self.colors[positions] == colors
         if known.mean() < 1 - MAX_OFF_PALETTE:
             raise DataError(
                 f"{path}: {1 - known.mean():.0%} of its pixels have colours that are not CamVid's; "

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from anyscene.data.classes import VOID, Classes
 from anyscene.data.images import read_label
 from anyscene.data.pairs import Pairs, find_files
-from anyscene.data.palettes import distinct_colors
+from anyscene.data.palettes import distinct_colors, pack_colors
 from anyscene.data.scenes import DataSet
 from anyscene.data.splits import read_ids, split_by_hash
 from anyscene.errors import DataError
@@ -69,8 +69,8 @@ def open_tree(root: Path) -> DataSet:
 class LabelReader:
     """Reads label pictures of ids or colours.
 
-    class_of_id, class_of_color: the class, or VOID, of everything that a label may hold; a colour is
-    65536 r + 256 g + b.
+    class_of_id, class_of_color: the class, or VOID, of everything that a label may hold; colours are
+    packed.
     """
 
     classes: Classes
@@ -93,13 +93,13 @@ class LabelReader:
         palette = np.array(colors, np.uint8).reshape(-1, 3) if colors else distinct_colors(count)
         classes = Classes(content.names, palette)
         class_of_id = {id: id for id in range(count)}
-        class_of_color = {_code(color): index for index, color in enumerate(colors)}
+        class_of_color = {_pack(color): index for index, color in enumerate(colors)}
         if len(class_of_color) < len(colors):
             raise DataError(f"{path}: two classes have the same colour; give each its own")
         if content.void is None:
-            return LabelReader(classes, {255: VOID} | class_of_id, {_code((0, 0, 0)): VOID} | class_of_color)
-        for entry in content.void:
-            meaning, key = (class_of_id, entry) if isinstance(entry, int) else (class_of_color, _code(entry))
+            return LabelReader(classes, {255: VOID} | class_of_id, {_pack((0, 0, 0)): VOID} | class_of_color)
+        for entry in dict.fromkeys(content.void):
+            meaning, key = (class_of_id, entry) if isinstance(entry, int) else (class_of_color, _pack(entry))
             if key in meaning:
                 raise DataError(f"{path}: {entry} is void and class '{content.names[meaning[key]]}' at once")
             meaning[key] = VOID
@@ -111,14 +111,11 @@ class LabelReader:
         if picture.ndim == 2:
             values, meaning = picture, self.class_of_id
         else:
-            values, meaning = (
-                picture.astype(np.int32) @ np.array([65536, 256, 1], np.int32),
-                self.class_of_color,
-            )
+            values, meaning = pack_colors(picture), self.class_of_color
         distinct, positions = np.unique(values, return_inverse=True)
         for value in distinct.tolist():
             if value not in meaning:
-                found = f"class id {value}" if picture.ndim == 2 else f"the colour {_rgb(value)}"
+                found = f"class id {value}" if picture.ndim == 2 else f"the colour {_unpack(value)}"
                 raise DataError(f"{path}: holds {found}, which is neither a class nor void in classes.json")
         known = np.array([meaning[value] for value in distinct.tolist()], np.int16)
         return known[positions].reshape(values.shape)
@@ -147,10 +144,9 @@ def _read_splits(folder: Path, images: dict[str, Path]) -> tuple[dict[str, list[
     return {split: [id for id in ids if id in images] for split, ids in lists.items()}, problems
 
 
-def _code(color: Color) -> int:
-    red, green, blue = color
-    return red * 65536 + green * 256 + blue
+def _pack(color: Color) -> int:
+    return int(pack_colors(np.array(color)))
 
 
-def _rgb(code: int) -> tuple[int, int, int]:
-    return code >> 16, code >> 8 & 255, code & 255
+def _unpack(packed: int) -> Color:
+    return packed >> 16, packed >> 8 & 255, packed & 255

@@ -1,4 +1,4 @@
-"""Colours for classes that come without any."""
+"""Colours of classes: made where there are none, and packed so that they can be looked up."""
 
 from __future__ import annotations
 
@@ -22,3 +22,9 @@ def distinct_colors(count: int) -> NDArray[np.uint8]:
     ]
     levels: NDArray[np.float64] = np.array(colors).reshape(count, 3) * 255
     return levels.round().astype(np.uint8)
+
+
+def pack_colors(colors: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Turn RGB triples into one number each, 65536 r + 256 g + b: [..., 3] -> int32[...]."""
+    packed: NDArray[np.int32] = colors.astype(np.int32) @ np.array([65536, 256, 1], np.int32)
+    return packed
