@@ -77,7 +77,8 @@ def test_json_tells_shares_cost_and_trace():
     assert told == {
         "width": 4,
         "height": 1,
-        "shares": {"void": 0.25, "sky": 0.5, "road": 0.25},
+        "shares": {"sky": 0.5, "road": 0.25, "tree": 0.0},
+        "void_share": 0.25,
         "mean_confidence": 0.5,
         "cost_ms": 3.5,
         "deadline_met": True,

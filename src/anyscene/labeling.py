@@ -100,14 +100,13 @@ class Labeling:
         """Everything but the two maps, as JSON: size, share of each class, cost, trace."""
         height, width = self.labels.shape
         tallies = np.bincount(self.labels.ravel() + 1, minlength=len(self.classes) + 1)
-        shares = dict(
-            zip(("void", *self.classes.names), (tallies / max(1, tallies.sum())).tolist(), strict=True)
-        )
+        void, *shares = (tallies / max(1, tallies.sum())).tolist()
         return json.dumps(
             {
                 "width": width,
                 "height": height,
-                "shares": {name: share for name, share in shares.items() if share > 0},
+                "shares": dict(zip(self.classes.names, shares, strict=True)),
+                "void_share": void,
                 "mean_confidence": float(self.confidence.mean()) if self.confidence.size else None,
                 "cost_ms": self.cost,
                 "deadline_met": self.deadline_met,
