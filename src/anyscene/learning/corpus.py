@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ HELD_OUT = -1
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled image. Its features are bins (uint8). fold : HELD_OUT, or which part of the fitted images."""
+    """One labelled image, its features binned (uint8). fold : HELD_OUT, or its part of the fitted images."""
 
     id: str
     evidence: ArrayEvidence
@@ -62,10 +62,3 @@ def assign_folds(count: int, folds: int, held_out_share: float, block: int = 20)
     rank = np.cumsum(~held) - 1
     fold = rank * folds // max(1, int((~held).sum()))
     return np.where(held, HELD_OUT, fold)
-
-
-def stack(examples: Sequence[Example], nodes: Sequence[NDArray[np.int32]], feature_set: str) -> NDArray[np.uint8]:
-    """Bins of one set for chosen nodes of several images, one below the other, uint8[n, D]."""
-    return np.concatenate(
-        [example.evidence.features[feature_set][rows] for example, rows in zip(examples, nodes, strict=True)]
-    )

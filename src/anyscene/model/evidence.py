@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +35,11 @@ class Evidence(Protocol):
 class ArrayEvidence:
     """Evidence whose whole tree and features are in memory (or memory-mapped).
 
-    features : one float32[n, D] a feature set, a row for each node.
+    features : one float32[n, D] a feature set, a row for each node; learning holds bins, uint8[n, D].
     """
 
     tree: Nodes
-    features: Mapping[str, NDArray[np.float32]]
+    features: Mapping[str, NDArray[Any]]
 
     @property
     def layer_count(self) -> int:
@@ -52,4 +52,4 @@ class ArrayEvidence:
 
     def gather(self, feature_set: str, nodes: Integers, columns: Integers) -> NDArray[np.float32]:
         """Return these columns of a feature set for these nodes."""
-        return self.features[feature_set][nodes[:, None], columns]
+        return self.features[feature_set][nodes[:, None], columns].astype(np.float32)

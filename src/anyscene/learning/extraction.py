@@ -1,0 +1,66 @@
+"""From scenes to what learning holds of them: trees, region features, truth by region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.data import Scene
+from anyscene.errors import DataError
+from anyscene.features import Bank, Ledger, RegionFeatures, View
+from anyscene.hierarchy import LAYERS, Tree, working_frame
+from anyscene.model.loss import Truth, truth_from_counts
+from anyscene.model.nodes import Nodes, nodes_from_layers
+
+
+@dataclass(frozen=True)
+class Extract:
+    """All that learning needs of one scene.
+
+    features : one float32[n, D] for each feature set, a row for each node.
+    """
+
+    id: str
+    tree: Nodes
+    truth: Truth
+    features: dict[str, NDArray[np.float32]]
+
+
+def extract(scene: Scene, bank: Bank, classes: int) -> Extract:
+    """Grow the whole tree of a scene and describe all its regions by every set of the bank."""
+    if scene.truth is None:
+        raise DataError(f"scene '{scene.id}' has no truth; leave it out of what is learned from")
+    frame = working_frame(scene.image)
+    tree = Tree(frame)
+    tree.grow(LAYERS)
+    regions = RegionFeatures(bank, View(frame, Ledger()), tree)
+    features = {
+        name: np.concatenate([regions.features(name, layer) for layer in range(LAYERS)]) for name in bank
+    }
+    nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
+    return Extract(scene.id, nodes, truth_from_counts(count_truth(tree, scene.truth, classes)), features)
+
+
+def count_truth(tree: Tree, truth: NDArray[np.int16], classes: int) -> NDArray[np.int64]:
+    """Labelled pixels of each node and class, int64[n, C]; the truth may be larger than the tree's frame."""
+    height, width = tree.size
+    rows = np.arange(truth.shape[0]) * height // truth.shape[0] // tree.stride
+    columns = np.arange(truth.shape[1]) * width // truth.shape[1] // tree.stride
+    regions = tree.pixels[rows[:, None], columns]
+    labelled = truth >= 0
+    flat = regions[labelled].astype(np.int64) * classes + truth[labelled]
+    counts = [np.bincount(flat, minlength=len(tree.areas[-1]) * classes).reshape(-1, classes)]
+    for layer in range(tree.depth - 1, 0, -1):
+        above = np.zeros((len(tree.areas[layer - 1]), classes), np.int64)
+        np.add.at(above, tree.parents[layer], counts[0])
+        counts.insert(0, above)
+    return np.concatenate(counts)
+
+
+def branching(trees: Sequence[Nodes]) -> NDArray[np.float64]:
+    """Mean children of a region of each layer, float64[L]; 0 for the finest."""
+    sizes = np.array([np.diff(tree.start) for tree in trees]).sum(axis=0)
+    return np.append(sizes[1:] / sizes[:-1], 0.0)

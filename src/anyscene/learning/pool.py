@@ -1,0 +1,117 @@
+"""The action pool: all proposals without duplicates, pruned to what is ever best on held-out images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.learning.corpus import Corpus
+from anyscene.learning.folded import FoldedModel, bundle_sizes
+from anyscene.learning.parallel import map_threads
+from anyscene.learning.policy_iteration import Behaviour
+from anyscene.learning.process import ImageVisit, as_behaviour
+from anyscene.learning.proposals import GreedySequence, ProposalSettings
+from anyscene.model.actions import Action, Split, Update
+from anyscene.model.costs import ActionCosts
+from anyscene.model.policies import RandomPolicy, StaticPolicy
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """A pool and the static sequences in it, as action indices; the first is S-M's."""
+
+    model: FoldedModel
+    sequences: tuple[tuple[int, ...], ...]
+
+
+def combine(
+    corpus: Corpus,
+    sequences: Sequence[GreedySequence],
+    costs: ActionCosts,
+    settings: ProposalSettings,
+    max_steps: int,
+) -> Proposals:
+    """Put all proposals into one pool: every threshold, and every bundle of every chain."""
+    offsets = np.concatenate([[0], np.cumsum([len(s.chains) for s in sequences])]).astype(int)
+    chains = tuple(chain for sequence in sequences for chain in sequence.chains)
+    updates = [
+        Update(i, size) for i, c in enumerate(chains) for size in bundle_sizes(c, settings.learners.sizes)
+    ]
+    actions: tuple[Action, ...] = (*(Split(threshold) for threshold in settings.thresholds), *updates)
+    position = {action: i for i, action in enumerate(actions)}
+    indices = tuple(
+        tuple(
+            position[replace(a, chain=a.chain + int(offset)) if isinstance(a, Update) else a]
+            for a in sequence.actions
+        )
+        for sequence, offset in zip(sequences, offsets, strict=False)
+    )
+    model = FoldedModel(corpus, chains, actions, costs, corpus.prior(), settings.alpha, max_steps)
+    return Proposals(model, indices)
+
+
+def prune(
+    proposals: Proposals, most: int, images: int, threads: int, seed: np.random.SeedSequence
+) -> Proposals:
+    """Keep the splits, S-M's actions, and the others that are most often best in states of held-out images.
+
+    States are those that the static sequences and random walks pass through.
+    """
+    model = proposals.model
+    examples = model.corpus.held_out[:: max(1, len(model.corpus.held_out) // images)][:images]
+    jobs = [(example, which) for example in examples for which in range(len(proposals.sequences) + 1)]
+    seeds = seed.spawn(len(jobs))
+
+    def count(job: int) -> NDArray[np.int64]:
+        example, which = jobs[job]
+        if which < len(proposals.sequences):
+            behaviour = as_behaviour(StaticPolicy(proposals.sequences[which]))
+        else:
+            behaviour = as_behaviour(RandomPolicy(np.random.default_rng(seeds[job])))
+        return _count_best(model.start(example), behaviour, len(model.actions))
+
+    counts = np.sum(map_threads(count, range(len(jobs)), threads), axis=0)
+    kept = {i for i, action in enumerate(model.actions) if isinstance(action, Split)} | set(
+        proposals.sequences[0]
+    )
+    for action in np.argsort(-counts, kind="stable"):
+        if len(kept) >= most or counts[action] == 0:
+            break
+        kept.add(int(action))
+    return _restrict(proposals, sorted(kept))
+
+
+def _count_best(visit: ImageVisit, behaviour: Behaviour, width: int) -> NDArray[np.int64]:
+    """How often each action had the largest reward on the way."""
+    counts = np.zeros(width, np.int64)
+    taken: tuple[int, ...] = ()
+    while visit.offered.any():
+        tried = {int(a): visit.take(int(a)) for a in np.flatnonzero(visit.offered)}
+        counts[max(tried, key=lambda a: tried[a][0])] += 1
+        action = behaviour(visit, taken)
+        if action is None:
+            break
+        taken = (*taken, action)
+        visit = tried[action][1]
+    return counts
+
+
+def _restrict(proposals: Proposals, kept: Sequence[int]) -> Proposals:
+    """The same with these actions only, and with the chains that they use."""
+    model = proposals.model
+    actions = [model.actions[i] for i in kept]
+    used = sorted({action.chain for action in actions if isinstance(action, Update)})
+    chain_position = {chain: i for i, chain in enumerate(used)}
+    renamed = tuple(
+        replace(action, chain=chain_position[action.chain]) if isinstance(action, Update) else action
+        for action in actions
+    )
+    position = {old: new for new, old in enumerate(kept)}
+    sequences = tuple(
+        tuple(position[a] for a in sequence if a in position) for sequence in proposals.sequences
+    )
+    chains = tuple(model.chains[chain] for chain in used)
+    return Proposals(replace(model, chains=chains, actions=renamed), sequences)
