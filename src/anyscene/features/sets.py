@@ -18,7 +18,7 @@ from anyscene.features.pooling import Pooling
 from anyscene.features.shapes import Shapes
 from anyscene.features.view import Rect, View
 
-SET_MODULES = ("color", "position", "texture", "lbp", "hog", "sift")
+SET_MODULES = ("color", "position", "texture", "lbp", "hog", "sift", "geometry", "semantics")
 
 SHAPES = "shapes"
 """What a set that describes the shapes of regions names among its needs."""

@@ -1,0 +1,117 @@
+"""`geometry`: a region's shape, its contact with the borders, and where it stands in the scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.features.layout import MAPS, POINTS, LayoutClassifier, fit_layout
+from anyscene.features.pooling import Pooling
+from anyscene.features.sets import SHAPES, Arrays, FeatureSet, register
+from anyscene.features.shapes import Shapes
+from anyscene.features.surfaces import SURFACES, surface_truth
+from anyscene.features.view import Rect, View
+
+FILTERS, TREES, DEPTH = 120, 24, 4
+
+SHAPE_COLUMNS = 10
+SCENE_COLUMNS = len(SURFACES) + 3
+LINE_COLUMNS = 4
+
+
+@register
+class Geometry(FeatureSet):
+    """Shape and border contact; surface scores and place relative to the horizon; how straight lines run.
+
+    The map holds the probabilities of the surfaces (ground, vertical, sky), the signed distance below the
+    horizon that they imply, and the gradient's strength and direction (twice the angle, as a vector). The
+    horizon is the image's as a whole, so there are no crops.
+    """
+
+    name = "geometry"
+    dimensions = SHAPE_COLUMNS + SCENE_COLUMNS + LINE_COLUMNS
+    needs = (*MAPS, SHAPES)
+    pooling = Pooling.MEAN
+    channels = len(SURFACES) + 4
+    stride = POINTS
+
+    def __init__(self, classifier: LayoutClassifier) -> None:
+        self.classifier = classifier
+
+    def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
+        """Surfaces, distance to the horizon and line vectors, float32[h', w', 7]."""
+        surfaces = self.classifier.classify(view, rect)
+        rows, columns = surfaces.shape[:2]
+        below = (np.arange(rows) + 0.5) / rows - horizon(surfaces)
+        strength, direction = view.shared("gradient")
+        cosine, sine = cv2.polarToCart(strength, 2 * direction, angleInDegrees=True)
+        lines = cv2.merge([strength, cosine, sine])
+        beyond = (0, rows * POINTS - lines.shape[0], 0, columns * POINTS - lines.shape[1])
+        lines = cv2.copyMakeBorder(lines, *beyond, cv2.BORDER_REPLICATE)
+        lines = cv2.resize(lines, (columns, rows), interpolation=cv2.INTER_AREA)
+        distance = np.broadcast_to(below.astype(np.float32)[:, None, None], (rows, columns, 1))
+        return np.concatenate([surfaces, distance, lines], axis=2)
+
+    def features(self, pooled: NDArray[np.float32], shapes: Callable[[], Shapes]) -> NDArray[np.float32]:
+        """Put shape, scene and lines side by side."""
+        shape = shapes()
+        below = pooled[:, len(SURFACES)]
+        horizon_row = shape.center[:, 0] - below
+        scene = [
+            pooled[:, : len(SURFACES)],
+            below,
+            shape.box[:, 0] - horizon_row,
+            shape.box[:, 2] - horizon_row,
+        ]
+        strength, cosine, sine = pooled[:, -3:].T
+        strength = np.maximum(strength, 1e-3)
+        lines = [np.log(strength), cosine / strength, sine / strength, np.hypot(cosine, sine) / strength]
+        return np.column_stack([_describe(shape), *scene, *lines])
+
+    def arrays(self) -> Arrays:
+        """The classifier of surfaces."""
+        return self.classifier.arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Geometry:
+        """Make the set from its classifier."""
+        return cls(LayoutClassifier.from_arrays(arrays))
+
+
+def horizon(surfaces: NDArray[np.float32]) -> float:
+    """The row, 0 (top) to 1 (bottom), that best parts what is not ground above from what is ground below."""
+    ground = surfaces[:, :, 0].mean(axis=1)
+    gain = np.concatenate([[0], np.cumsum(1 - 2 * ground)])
+    return float(gain.argmax() / len(ground))
+
+
+def fit_geometry(
+    samples: Iterable[tuple[NDArray[np.uint8], NDArray[np.integer]]],
+    class_names: Sequence[str],
+    rng: np.random.Generator,
+) -> dict[str, NDArray[Any]]:
+    """Learn the surfaces from working frames and their truth at the frame's size."""
+    surfaces = ((image, surface_truth(truth, class_names)) for image, truth in samples)
+    return fit_layout(surfaces, len(SURFACES), rng, FILTERS, TREES, DEPTH)
+
+
+def _describe(shape: Shapes) -> NDArray[np.float32]:
+    height = shape.pixel_box[:, 2] - shape.pixel_box[:, 0]
+    width = shape.pixel_box[:, 3] - shape.pixel_box[:, 1]
+    # A filled ellipse with these spreads has the area 4 pi sd_1 sd_2.
+    spreads = shape.pixel_spread.prod(axis=1) * np.sqrt(np.maximum(1 - shape.correlation**2, 1e-4))
+    return np.column_stack(
+        [
+            np.log(shape.area),
+            np.log(height / width),
+            shape.pixel_area / (height * width),
+            shape.pixel_area / (4 * np.pi * spreads),
+            np.log(shape.pixel_spread[:, 0] / shape.pixel_spread[:, 1]),
+            shape.correlation,
+            shape.contact,
+        ]
+    )
