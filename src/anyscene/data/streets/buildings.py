@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from anyscene.data.streets.camera import Points
 from anyscene.data.streets.canvas import BUILDING, SIGN, Canvas, Color, Part
 from anyscene.data.streets.furniture import box
 from anyscene.data.streets.textures import Texture, masonry
@@ -53,9 +54,11 @@ class Building(Stretch):
 
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
         """Draw the gable, the roof and then the front, which may hide both."""
+        if not canvas.in_view(self._footprint()):
+            return
         wall = WALLS[rng.integers(len(WALLS))] * rng.uniform(0.8, 1.12) + rng.uniform(-8, 8, 3)
         courses = COURSES[rng.integers(len(COURSES))]
-        texels = 20 if self.near[1] < 14 else 12 if self.near[1] < 35 else 7  # a metre
+        texels = 18 if self.near[1] < 14 else 11 if self.near[1] < 35 else 6  # a metre
         if self.gable and not self.across:
             self._gable(canvas, masonry(rng, round(texels * self.height / 2), 4 * texels, wall, courses))
         self._roof(canvas, rng, wall)
@@ -67,6 +70,11 @@ class Building(Stretch):
         canvas.textured(corners, front, BUILDING)
         if self.shop and rng.random() < 0.3:
             self._hanging_sign(canvas, rng)
+
+    def _footprint(self) -> Points:
+        front = np.array([(x, 0.0, z) for x, z in (self.near, self.far)])
+        to_back = np.array([0, 0, DEPTH] if self.across else [self.side * DEPTH, 0, 0])
+        return np.vstack([front, (front + to_back)[::-1]])
 
     @property
     def _facing(self) -> int:

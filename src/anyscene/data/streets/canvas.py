@@ -69,6 +69,11 @@ class Canvas:
         clear = float((1 - self.light.thickness) ** (max(depth, 0) / 100))
         return clear, (1 - clear) * self.light.haze
 
+    def in_view(self, corners: Points) -> bool:
+        """Tell whether some part of a polygon lies between the left and the right edge of the image."""
+        columns = self.camera.outline(corners)[:, 0]
+        return bool(len(columns) and columns.max() >= 0 and columns.min() < self.truth.shape[1])
+
     def polygon(self, corners: Points, color: Color | None, label: int | None) -> None:
         """Fill one flat polygon of world points."""
         self.polygons([(corners, color, label)])

@@ -9,6 +9,7 @@ import numpy as np
 
 from anyscene.data.streets.camera import Points
 from anyscene.data.streets.canvas import TREE, Canvas, Color
+from anyscene.data.streets.furniture import box
 from anyscene.data.streets.textures import foliage, noise, painted
 from anyscene.data.streets.things import Spot, Stretch
 
@@ -44,6 +45,9 @@ class Tree(Spot):
 
     def paint(self, canvas: Canvas, rng: np.random.Generator) -> None:
         """Draw the trunk, then the crown over it."""
+        reach = 1.35 * self.spread
+        if not canvas.in_view(canvas.facing(self.x, self.z, box(-reach, reach, 0, self.height))):
+            return
         stem = 0.018 * self.height + 0.06
         fork = self.height * rng.uniform(0.2, 0.4)
         bark = BARK * rng.uniform(0.7, 1.3)
@@ -54,7 +58,7 @@ class Tree(Spot):
             return
         crown = foliage(rng, leaf_color(rng), 144 if self.z < 20 else 64)
         half = 0.65 * (self.height - fork)
-        flat = np.array([(-1, 1), (1, 1), (1, -1), (-1, -1)]) * (1.35 * self.spread, half) + (
+        flat = np.array([(-1, 1), (1, 1), (1, -1), (-1, -1)]) * (reach, half) + (
             0,
             self.height - half,
         )
@@ -109,6 +113,6 @@ class Hedge(Stretch):
         (x0, z0), (x1, z1) = self.near, self.far
         columns = int(np.clip(14 * np.hypot(x1 - x0, z1 - z0), 8, 500))
         brightness = 0.9 + 0.2 * noise(rng, 24, columns, 0.7)
-        texture = painted(leaf_color(rng), np.clip(brightness, 0, 2))
+        texture = painted(leaf_color(rng), np.maximum(brightness, 0))
         corners = np.array([(x0, self.height, z0), (x1, self.height, z1), (x1, 0, z1), (x0, 0, z0)])
         canvas.textured(corners, texture, TREE)

@@ -37,9 +37,10 @@ def noise(rng: np.random.Generator, rows: int, columns: int, roughness: float) -
     return noise_tile(roughness)[top : top + rows, left : left + columns]
 
 
-def painted(color: Color, brightness: NDArray[np.float32]) -> Texture:
-    """Give a colour varying brightness (1 = as it is)."""
-    return np.asarray(cv2.merge([cv2.convertScaleAbs(brightness, alpha=float(part)) for part in color]))
+def painted(color: Color, brightness: NDArray[np.float32], *more: Texture) -> Texture:
+    """Give a colour varying brightness (1 = as it is, not below 0); more channels may follow."""
+    channels = [cv2.convertScaleAbs(brightness, alpha=part) for part in color.tolist()]
+    return np.asarray(cv2.merge([*channels, *more]))
 
 
 def masonry(rng: np.random.Generator, rows: int, columns: int, color: Color, courses: int) -> Texture:
@@ -47,7 +48,7 @@ def masonry(rng: np.random.Generator, rows: int, columns: int, color: Color, cou
     brightness = 1 + 0.07 * noise(rng, rows, columns, 0.3) + 0.05 * noise(rng, rows, columns, 0.8)
     if courses:
         brightness[::courses] *= 0.86
-    return painted(color, np.clip(brightness, 0, 2))
+    return painted(color, np.maximum(brightness, 0))
 
 
 def foliage(rng: np.random.Generator, color: Color, side: int) -> Texture:
@@ -63,9 +64,8 @@ def foliage(rng: np.random.Generator, color: Color, side: int) -> Texture:
         )
     shape += rng.uniform(0.06, 0.2) * (blotches + 0.6 * leaves)
     brightness = 0.85 + 0.16 * blotches + 0.24 * leaves - 0.25 * down
-    crown = painted(color, np.clip(brightness, 0.1, 2))
-    opaque = np.where(shape > 0, np.uint8(255), np.uint8(0))
-    return np.asarray(cv2.merge([*cv2.split(crown), opaque]))
+    opaque = cv2.threshold(shape, 0, 255, cv2.THRESH_BINARY)[1].astype(np.uint8)
+    return painted(color, np.maximum(brightness, 0.1), opaque)
 
 
 def boards(rng: np.random.Generator, color: Color, length: float) -> Texture:
@@ -74,4 +74,4 @@ def boards(rng: np.random.Generator, color: Color, length: float) -> Texture:
     each = 1 + 0.12 * rng.standard_normal(columns // 4 + 1).astype(np.float32)
     brightness = np.repeat(each, 4)[:columns] * np.ones((24, 1), np.float32)
     brightness[:, ::4] *= 0.6
-    return painted(color, np.clip(brightness, 0, 2))
+    return painted(color, np.maximum(brightness, 0))
