@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from anyscene.hierarchy import pixel_kernels, region_kernels
 
-K = 20.0
+K = 40.0
 """Felzenszwalb and Huttenlocher's k of the pixel merging, in steps of quantised weight: small, since what
 it merges no layer can part. Layers are cut from the merging of regions that follows."""
 
@@ -48,8 +48,8 @@ def make_level(
     root = pixel_kernels.merge_pixels(edges, weights, right.shape, K, SMALLEST)
     regions, starts = pixel_kernels.number_regions(root, right.shape)
     means, areas, boxes = pixel_kernels.measure_regions(regions, len(starts), image, stride, size)
-    pairs, outlines = region_kernels.region_graph(regions, len(starts), right, down)
-    merges, scales = region_kernels.merge_order(pairs, outlines, means)
+    pairs, lengths, contrasts = region_kernels.region_graph(regions, len(starts), right, down)
+    merges, scales = region_kernels.merge_order(pairs, lengths, contrasts, means)
     y, x = np.divmod(starts, regions.shape[1])
     order = np.argsort(scales, kind="stable")
     return Level(stride, regions, above[y // step, x // step], areas, boxes, merges[order])

@@ -68,7 +68,7 @@ def edge_weights(
 @njit(cache=True, nogil=True)
 def sort_edges(
     right: NDArray[np.uint8], down: NDArray[np.uint8], parents: NDArray[np.int32], step: int, count: int
-) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """Edges in the order of their weights, and those weights; outlines are left out.
 
     Regions of the layer above do not touch each other's pixels, so large images are merged by bands of such
@@ -77,71 +77,90 @@ def sort_edges(
     """
     h, w = right.shape
     bands = min(count, 1 + h * w // BAND)
+    band_of = np.arange(count) * bands // count * BUCKETS
+    run = step if bands > 1 else w  # pixels of a row that are known to lie in one band
     places = np.zeros(bands * BUCKETS, np.int64)
     for y in range(h):
         row = parents[y // step]
-        for x in range(w):
-            band = row[x // step] * bands // count * BUCKETS if bands > 1 else 0
-            places[band + right[y, x]] += 1
-            places[band + down[y, x]] += 1
+        for start in range(0, w, run):
+            band = band_of[row[start // step]]
+            for x in range(start, min(w, start + run)):
+                places[band + right[y, x]] += 1
+                places[band + down[y, x]] += 1
     total = 0
     for bucket in range(places.size):
         held = places[bucket]
         places[bucket] = total
         if bucket % BUCKETS != OUTLINE:
             total += held
-    edges = np.empty(total, np.int32)
+    edges = np.empty(total, np.uint32)
     weights = np.empty(total, np.uint8)
     for y in range(h):
         row = parents[y // step]
-        for x in range(w):
-            band = row[x // step] * bands // count * BUCKETS if bands > 1 else 0
-            for direction in range(2):
-                weight = down[y, x] if direction else right[y, x]
-                if weight != OUTLINE:
-                    place = places[band + weight]
-                    places[band + weight] = place + 1
-                    edges[place] = 2 * (y * w + x) + direction
-                    weights[place] = weight
+        for start in range(0, w, run):
+            band = band_of[row[start // step]]
+            for x in range(start, min(w, start + run)):
+                for direction in range(2):
+                    weight = down[y, x] if direction else right[y, x]
+                    if weight != OUTLINE:
+                        place = places[band + weight]
+                        places[band + weight] = place + 1
+                        edges[place] = 2 * (y * w + x) + direction
+                        weights[place] = weight
     return edges, weights
 
 
 @njit(cache=True, nogil=True)
-def find(root: NDArray[np.int32], item: int) -> int:
-    """The root of an item's set; halves the path on the way."""
-    while root[item] != item:
-        root[item] = root[root[item]]
-        item = root[item]
+def find(root: NDArray[np.uint32], item: np.uint32) -> np.uint32:
+    """The root of an item's set; halves the path on the way.
+
+    All is unsigned, which spares a test for negative indices at every step.
+    """
+    above = root[item]
+    while above != item:
+        item = root[above]
+        root[above] = root[item]
+        above = root[item]
     return item
 
 
 @njit(cache=True, nogil=True)
 def merge_pixels(
-    edges: NDArray[np.int32], weights: NDArray[Any], shape: tuple[int, int], k: float, smallest: int
-) -> NDArray[np.int32]:
-    """Felzenszwalb-Huttenlocher merging over sorted edges; returns each pixel's root, int32[h * w].
+    edges: NDArray[np.uint32], weights: NDArray[Any], shape: tuple[int, int], k: float, smallest: int
+) -> NDArray[np.uint32]:
+    """Felzenszwalb-Huttenlocher merging over sorted edges; returns each pixel's root, uint32[h * w].
 
-    Two components merge over an edge of weight w if w <= Int(C) + k / |C| for both. Then components of fewer
-    than `smallest` pixels are merged over their lightest edge; those that have no edge left stay.
+    Two components merge over an edge of weight w if w <= Int(C) + k / |C| for both (in single precision).
+    Then components of fewer than `smallest` pixels are merged over their lightest edge; those that have no
+    edge left stay. `edges` is used up.
     """
     h, w = shape
-    root = np.arange(h * w).astype(np.int32)
+    root = np.arange(h * w).astype(np.uint32)
     size = np.ones(h * w, np.int32)
-    tolerance = np.full(h * w, np.float64(k))
+    tolerance = np.full(h * w, k, np.float32)
+    reach = np.array([1, w], np.uint32)
+    refused = 0
     for place in range(edges.size):
-        pixel = edges[place] >> 1
+        edge = edges[place]
+        pixel = np.uint32(edge >> np.uint32(1))
         a = find(root, pixel)
-        b = find(root, pixel + (w if edges[place] & 1 else 1))
-        if a != b and weights[place] <= tolerance[a] and weights[place] <= tolerance[b]:
+        b = find(root, np.uint32(pixel + reach[edge & np.uint32(1)]))
+        if a == b:
+            continue
+        if weights[place] <= tolerance[a] and weights[place] <= tolerance[b]:
             if size[a] < size[b]:
                 a, b = b, a
             root[b] = a
             size[a] += size[b]
             tolerance[a] = weights[place] + k / size[a]
-    for place in range(edges.size):
-        pixel = edges[place] >> 1
+        else:
+            edges[refused] = edge
+            refused += 1
+    for place in range(refused):
+        edge = edges[place]
+        pixel = np.uint32(edge >> np.uint32(1))
         a = find(root, pixel)
-        b = find(root, pixel + (w if edges[place] & 1 else 1))
+        b = find(root, np.uint32(pixel + reach[edge & np.uint32(1)]))
         if a != b and (size[a] < smallest or size[b] < smallest):
             if size[a] < size[b]:
                 a, b = b, a
@@ -152,7 +171,7 @@ def merge_pixels(
 
 @njit(cache=True, nogil=True)
 def number_regions(
-    root: NDArray[np.int32], shape: tuple[int, int]
+    root: NDArray[np.uint32], shape: tuple[int, int]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Number the sets in the raster order of their first pixels: int32[h, w], and those pixels."""
     number = np.full(root.size, -1, np.int32)
@@ -160,7 +179,7 @@ def number_regions(
     starts = np.empty(root.size, np.int32)
     count = 0
     for pixel in range(root.size):
-        home = find(root, pixel)
+        home = find(root, np.uint32(pixel))
         if number[home] < 0:
             number[home] = count
             starts[count] = pixel
@@ -182,24 +201,22 @@ def measure_regions(
     means = np.zeros((count, 4))
     areas = np.zeros(count, np.int32)
     boxes = np.empty((count, 4), np.int32)
-    boxes[:, 0] = height
-    boxes[:, 1] = width
+    boxes[:, :2] = np.iinfo(np.int32).max
     boxes[:, 2:] = 0
     for y in range(h):
         top, bottom = y * stride, min(height, (y + 1) * stride)
         for x in range(w):
             left, right = x * stride, min(width, (x + 1) * stride)
-            region = regions[y, x]
+            region = np.uint32(regions[y, x])
             means[region, 0] += 1
-            for channel in range(3):
-                means[region, 1 + channel] += image[y, x, channel]
+            means[region, 1] += image[y, x, 0]
+            means[region, 2] += image[y, x, 1]
+            means[region, 3] += image[y, x, 2]
             areas[region] += (bottom - top) * (right - left)
-            box = boxes[region]
-            box[0] = min(box[0], top)
-            box[1] = min(box[1], left)
-            box[2] = max(box[2], bottom)
-            box[3] = max(box[3], right)
-    for region in range(count):
-        for channel in range(3):
-            means[region, 1 + channel] /= means[region, 0]
+            boxes[region, 0] = min(boxes[region, 0], top)
+            boxes[region, 1] = min(boxes[region, 1], left)
+            boxes[region, 2] = bottom
+            boxes[region, 3] = max(boxes[region, 3], right)
+    for channel in range(1, 4):
+        means[:, channel] /= means[:, 0]
     return means, areas, boxes

@@ -1,4 +1,4 @@
-"""Compiled kernels of the region graph: who touches whom, in which order regions merge, cutting that order."""
+"""Compiled kernels of the region graph: who touches whom, in which order regions merge, cuts through it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from anyscene.hierarchy.pixel_kernels import OUTLINE, STEPS, find
 @njit(cache=True, nogil=True)
 def region_graph(
     regions: NDArray[np.int32], count: int, right: NDArray[np.uint8], down: NDArray[np.uint8]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Pairs of neighbours int32[m, 2], lower number first; their common outline's length and summed contrast.
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    """Pairs of neighbours int32[m, 2], the lower number first; their outlines' lengths and summed contrasts.
 
     Regions parted by `OUTLINE` are no neighbours. A pair is found in a list kept by its higher number: the
     regions that began before another and touch it all cross the row of its first pixel, so lists are short.
     """
     h, w = regions.shape
-    most = 3 * count + 1  # the graph is planar
+    most = 3 * count  # the graph is planar
     pairs = np.empty((most, 2), np.int32)
-    outlines = np.empty((most, 2))
+    lengths = np.zeros(most)
+    contrasts = np.zeros(most)
     first = np.full(count, -1, np.int32)
     following = np.empty(most, np.int32)
     found = 0
@@ -44,57 +45,61 @@ def region_graph(
                     found += 1
                     pairs[pair, 0] = low
                     pairs[pair, 1] = high
-                    outlines[pair] = 0
                     following[pair] = first[high]
                     first[high] = pair
-                outlines[pair, 0] += 1
-                outlines[pair, 1] += weight / STEPS
-    return pairs[:found], outlines[:found]
+                lengths[pair] += 1
+                contrasts[pair] += weight
+    return pairs[:found], lengths[:found], contrasts[:found] / STEPS
 
 
 @njit(cache=True, nogil=True)
-def scale(means: NDArray[np.float64], a: int, b: int, outline: NDArray[np.float64]) -> float:
-    """The k at which two regions merge: contrast <= k / |A| + k / |B|, as pixels do in the limit of Int = 0.
+def scale(means: NDArray[np.float64], a: int, b: int, contrast: float) -> float:
+    """The k at which two regions merge: the least for which difference <= k / |A| + k / |B|.
 
-    The contrast is the squared difference of mean colours plus the squared mean contrast of the outline.
+    The difference is that of mean colours, squared, plus the squared mean contrast of the common outline.
     """
-    contrast = (outline[1] / outline[0]) ** 2
+    difference = contrast * contrast
     for channel in range(1, 4):
-        contrast += (means[a, channel] - means[b, channel]) ** 2
-    return contrast * (means[a, 0] * means[b, 0] / (means[a, 0] + means[b, 0]))
+        gap = means[a, channel] - means[b, channel]
+        difference += gap * gap
+    size: float = means[a, 0] * means[b, 0] / (means[a, 0] + means[b, 0])
+    return difference * size
 
 
 @njit(cache=True, nogil=True)
 def _tidy(
     region: int,
-    root: NDArray[np.int32],
+    root: NDArray[np.uint32],
     first: NDArray[np.int32],
     last: NDArray[np.int32],
     following: NDArray[np.int32],
     end: NDArray[np.int32],
-    outlines: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+    contrasts: NDArray[np.float64],
     seen: NDArray[np.int32],
 ) -> None:
-    """Bring a region's list of neighbours up to date: one entry for each of them, none for itself.
+    """Bring a region's list of neighbours up to date: one half-edge for each of them, none to itself.
 
-    seen: int32[n], the last half-edge met of each region; holds no meaning between calls.
+    The outline of an edge that is dropped goes to the one that is kept; its length is then 0.
+    seen: int32[n], the half-edge that is kept for each region; all -1 between calls.
     """
     kept = -1
     half = first[region]
     while half >= 0:
+        edge = half >> 1
         after = following[half]
         keep = False
-        if outlines[half >> 1, 0] > 0:
-            other = find(root, end[half])
+        if lengths[edge] > 0:
+            other = find(root, np.uint32(end[half]))
             end[half] = other
-            before = seen[other]
             if other == region:
-                outlines[half >> 1, 0] = 0
-            elif before >= 0:
-                outlines[before >> 1] += outlines[half >> 1]
-                outlines[half >> 1, 0] = 0
+                lengths[edge] = 0
+            elif seen[other] >= 0:
+                lengths[seen[other]] += lengths[edge]
+                contrasts[seen[other]] += contrasts[edge]
+                lengths[edge] = 0
             else:
-                seen[other] = half
+                seen[other] = edge
                 keep = True
         if keep:
             kept = half
@@ -112,14 +117,17 @@ def _tidy(
 
 @njit(cache=True, nogil=True)
 def merge_order(
-    pairs: NDArray[np.int32], outlines: NDArray[np.float64], means: NDArray[np.float64]
+    pairs: NDArray[np.int32],
+    lengths: NDArray[np.float64],
+    contrasts: NDArray[np.float64],
+    means: NDArray[np.float64],
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Merge neighbours until none are left: pairs of merged regions int32[m, 2] and their scales float64[m].
 
     A nearest-neighbour chain: follow each region to the neighbour that it merges with at the smallest scale
     until two choose each other. It finds what always merging the pair of the smallest scale would, without a
     queue. A merged region goes by its lowest number; scales never fall towards the root. Of equal scales the
-    chain goes back if it can, else to the lowest number. `outlines` and `means` are used up.
+    chain goes back if it can, else to the lowest number. Lengths, contrasts and means are used up.
     """
     count = means.shape[0]
     first = np.full(count, -1, np.int32)
@@ -135,34 +143,34 @@ def merge_order(
             following[last[owner]] = half
         last[owner] = half
 
-    root = np.arange(count).astype(np.int32)
+    root = np.arange(count).astype(np.uint32)
     seen = np.full(count, -1, np.int32)
     reached = np.zeros(count)
     chain = np.empty(count, np.int32)
-    place = np.full(count, -1, np.int32)
+    place = np.full(count, -1, np.int32)  # in the chain
     length = 0
     merges = np.empty((count, 2), np.int32)
     scales = np.empty(count)
     done = 0
     start = 0
-    while True:
+    while start < count:
         if length == 0:
-            while start < count and root[start] != start:
+            if root[start] != start:
                 start += 1
-            if start == count:
-                break
+                continue
             chain[0] = start
             place[start] = 0
             length = 1
         tip = chain[length - 1]
         before = chain[length - 2] if length > 1 else -1
-        _tidy(tip, root, first, last, following, end, outlines, seen)
+        _tidy(tip, root, first, last, following, end, lengths, contrasts, seen)
         nearest = -1
         least = np.inf
         half = first[tip]
         while half >= 0:
             other = end[half]
-            value = scale(means, min(tip, other), max(tip, other), outlines[half >> 1])
+            contrast = contrasts[half >> 1] / lengths[half >> 1]
+            value = scale(means, min(tip, other), max(tip, other), contrast)
             if value < least or (
                 value == least and nearest != before and (other == before or other < nearest)
             ):
@@ -178,8 +186,8 @@ def merge_order(
             place[nearest] = length
             length += 1
             continue
-        # Mostly `nearest` is the one before. A merge can bring two regions closer than both were to their
-        # neighbours, and then it is one further back, to which the tip is nearest as well.
+        # Mostly `nearest` is the one before. But a merge can bring the tip closer to one further back than
+        # that one's neighbours were; then each is the other's nearest too, and what came between is let go.
         kept = place[nearest]
         for position in range(kept, length):
             place[chain[position]] = -1
@@ -214,10 +222,10 @@ def cut(
     the layer, and the layer's parents, areas and boxes. Numbers follow the lowest region that was merged.
     """
     count = above.size
-    root = np.arange(count).astype(np.int32)
+    root = np.arange(count).astype(np.uint32)
     for step in range(steps):
-        a = find(root, merges[step, 0])
-        b = find(root, merges[step, 1])
+        a = find(root, np.uint32(merges[step, 0]))
+        b = find(root, np.uint32(merges[step, 1]))
         root[max(a, b)] = min(a, b)
     names = np.empty(count, np.int32)
     parents = np.empty(count - steps, np.int32)
@@ -228,10 +236,11 @@ def cut(
         if root[region] == region:
             names[region] = found
             parents[found] = above[region]
-            hulls[found] = boxes[region]
+            for side in range(4):
+                hulls[found, side] = boxes[region, side]
             found += 1
         else:
-            names[region] = names[find(root, region)]
+            names[region] = names[find(root, np.uint32(region))]
         name = names[region]
         whole[name] += areas[region]
         for side in range(2):

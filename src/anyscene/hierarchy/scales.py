@@ -20,7 +20,8 @@ SMALLEST_LEVEL = 3000
 def region_counts(pixels: int) -> tuple[int, ...]:
     """Most regions of each layer for an image of so many pixels.
 
-    Finest regions have the same size in every image; each layer has the same share in the climb to one region.
+    Finest regions have the same size in every image; the layers share the climb to
+    one region evenly.
     """
     growth = pixels / LADDER_PIXELS
     return tuple(

@@ -103,13 +103,15 @@ class Tree:
         regions = self.region_map(layer)
         image = self._image(self.strides[layer])
         right, down = pixel_kernels.edge_weights(image, np.zeros_like(regions), 1)
-        pairs, outlines = region_kernels.region_graph(regions, len(self.areas[layer]), right, down)
-        return Adjacency(pairs, outlines[:, 0], outlines[:, 1] / outlines[:, 0])
+        pairs, lengths, contrasts = region_kernels.region_graph(regions, len(self.areas[layer]), right, down)
+        return Adjacency(pairs, lengths, contrasts / lengths)
 
     def _add_layer(self) -> None:
         stride, count = self.strides[self.depth], self._counts[self.depth]
         if self._level is None or self._level.stride != stride:
             above, step = self.pixels, self.stride // stride
+            if self.depth == 1:
+                above, step = np.zeros((1, 1), np.int32), max(self.size)
             self._level = make_level(self._image(stride), stride, self.size, above, step)
             within = self._level.above
         else:
