@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from anyscene.apps.console import console
 from anyscene.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,8 +24,14 @@ def register(app: typer.Typer) -> None:
 
 
 def train_backbone(
-    data: Annotated[list[str], typer.Option("--data", help="A data set, KIND:PATH; give several for one network.")],
+    data: Annotated[
+        list[str], typer.Option("--data", help="A data set, KIND:PATH; give several for one network.")
+    ],
     run: Annotated[Path, typer.Option("--run", help="Folder for checkpoints and finished parts.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Backbone file to write from all finished parts in the run folder."),
+    ] = None,
     part: Annotated[
         list[str] | None,
         typer.Option("--part", help="Which parts: train, a, b (default: all, one after the other)."),
@@ -35,8 +42,8 @@ def train_backbone(
 ) -> None:
     """Train the network behind the hypercolumn on one or more data sets; needs the extra 'train' (torch).
 
-    Killed at any moment, the same command goes on from the last checkpoint. Parts 'a' and 'b' are trained on one
-    half each; they give the training images scores from a network that has not seen them.
+    Killed at any moment, the same command goes on from the last checkpoint. Parts 'a' and 'b' are trained on
+    one half each; they give the training images scores from a network that has not seen them.
     """
     try:
         import torch
@@ -45,7 +52,9 @@ def train_backbone(
             "training a backbone needs torch; install it with: pip install 'anyscene[train]'"
         ) from error
     from anyscene.data import open as open_data
-    from anyscene.learning.backbone.parts import PARTS, train_part
+    from anyscene.features.hypercolumn.backbone import MAIN, write_backbone
+    from anyscene.learning.backbone.pack import pack
+    from anyscene.learning.backbone.parts import PARTS, read_part, train_part
     from anyscene.learning.backbone.recipe import Recipe, read_recipe
 
     torch.set_num_threads(threads)
@@ -58,6 +67,15 @@ def train_backbone(
             raise ConfigError(f"there is no part '{name}'; the parts are {', '.join(PARTS)}")
         with _Show(name) as show:
             train_part(datasets, name, settings, run, seed, show.update)
+    if out is None:
+        return
+    finished = {
+        name: read_part(run / f"{name}.weights") for name in PARTS if (run / f"{name}.weights").exists()
+    }
+    if MAIN not in finished:
+        raise ConfigError(f"{run} holds no finished part '{MAIN}' yet; train it before writing {out}")
+    write_backbone(out, pack(finished))
+    console().print(f"wrote {out} with the parts {', '.join(finished)}", markup=False)
 
 
 class _Show:
@@ -71,11 +89,11 @@ class _Show:
             TextColumn("part {task.fields[part]}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("loss {task.fields[loss]:.3f}, {task.fields[left]} left"),
+            TextColumn("loss {task.fields[loss]:.3f}, {task.fields[left]} left {task.fields[verdict]}"),
             console=screen,
             disable=not self._terminal,
         )
-        self._task = self._bar.add_task("", part=part, loss=float("nan"), left="?")
+        self._task = self._bar.add_task("", part=part, loss=float("nan"), left="?", verdict="")
 
     def __enter__(self) -> _Show:
         self._bar.start()
@@ -88,8 +106,15 @@ class _Show:
         """Show where the run stands."""
         minutes = f"{progress.seconds_left / 60:.0f} min"
         self._bar.update(
-            self._task, completed=progress.step, total=progress.steps, loss=progress.loss, left=minutes
+            self._task,
+            completed=progress.step,
+            total=progress.steps,
+            loss=progress.loss,
+            left=minutes,
+            verdict=progress.verdict,
         )
         if not self._terminal and progress.step % LOG_EVERY == 0:
-            line = f"part {self._part}: step {progress.step}/{progress.steps}, loss {progress.loss:.3f}, {minutes} left"
-            print(line, flush=True)
+            where = f"part {self._part}: step {progress.step}/{progress.steps}"
+            typer.echo(
+                f"{where}, loss {progress.loss:.3f}, {minutes} left {progress.verdict}".rstrip(), err=True
+            )

@@ -1,8 +1,9 @@
 """The backbone file: a trained network, its cross-fit parts, and what each was fitted to.
 
-A `.backbone` file is an uncompressed zip of `manifest.json`, `heads.safetensors` (fp16) and one ONNX graph a part
-(fp16 weights). Nothing in it can run code on load. The part `train` labels; the parts `a` and `b` were fitted to
-one half of the training images each, so that every training image can be scored by a network that has not seen
+A `.backbone` file is an uncompressed zip of `manifest.json`, `heads.safetensors` (fp16) and one ONNX graph a
+part (fp16 weights). Nothing in it can run code on load. The part `train` labels; the parts `a` and `b` were
+fitted to one half of the training images each, so that every training image can be scored by a network that
+has not seen
 it: whatever learns from scores must learn from those, or it will trust them too much on new images.
 """
 
@@ -73,7 +74,7 @@ class Backbone:
             if key not in self.seen[part]:
                 return part
         raise ModelError(
-            f"every part of the backbone was fitted to image {key}, so nothing can be learned from its scores; "
+            f"every part of the backbone was fitted to image {key}, so its scores cannot be learned from; "
             "use a backbone with the parts 'a' and 'b', or other images"
         )
 
@@ -87,7 +88,9 @@ def write_backbone(path: Path, backbone: Backbone) -> None:
     heads = save(tensors)
     parts = {
         part: PartRecord(
-            graph_sha256=_sha256(graph), seen=tuple(sorted(backbone.seen[part])), recipe=dict(backbone.recipes[part])
+            graph_sha256=_sha256(graph),
+            seen=tuple(sorted(backbone.seen[part])),
+            recipe=dict(backbone.recipes[part]),
         )
         for part, graph in backbone.graphs.items()
     }
@@ -113,7 +116,7 @@ def read_backbone(path: Path) -> Backbone:
         raise ModelError(f"{path} is not a backbone file, or is damaged; get or train it anew") from error
     if manifest.schema_version != SCHEMA:
         raise ModelError(
-            f"{path} is a backbone of version {manifest.schema_version}, this anyscene reads version {SCHEMA}; "
+            f"{path} is a backbone of version {manifest.schema_version}, but this anyscene reads {SCHEMA}; "
             "train it anew, or use the anyscene that made it"
         )
     graphs = {part: members.get(f"{part}.onnx", b"") for part in manifest.parts}
@@ -141,7 +144,9 @@ def _read_heads(path: Path, data: bytes, manifest: Manifest) -> dict[tuple[str, 
             for name, classes in manifest.classes.items()
         }
     except (SafetensorError, KeyError) as error:
-        raise ModelError(f"{path} is damaged: its heads cannot be read ({error}); get the file anew") from error
+        raise ModelError(
+            f"{path} is damaged: its heads cannot be read ({error}); get the file anew"
+        ) from error
 
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

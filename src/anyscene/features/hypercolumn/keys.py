@@ -12,5 +12,5 @@ def image_key(image: NDArray[np.uint8]) -> str:
     """A short name for an image's pixels; the file's format and name do not matter."""
     digest = hashlib.blake2b(digest_size=8)
     digest.update(repr(image.shape).encode())
-    digest.update(np.ascontiguousarray(image))
+    digest.update(np.ascontiguousarray(image).tobytes())
     return digest.hexdigest()

@@ -20,8 +20,8 @@ OUTPUT_STRIDE = 4
 class Head:
     """What to read off the network's features: one linear score a row.
 
-    weight: float32[rows, width]. bias: float32[rows]. classes: how many of the first rows are class scores; the
-    rest is an embedding.
+    weight: float32[rows, width]. bias: float32[rows]. classes: how many of the first rows are class scores;
+    the rest is an embedding.
     """
 
     weight: NDArray[np.float32]
@@ -32,7 +32,8 @@ class Head:
 class Network:
     """An ONNX Runtime session on the graph; deterministic, and safe to share between threads.
 
-    graph: the serialised ONNX model, see `anyscene.learning.backbone.export`. threads: CPU threads it may use.
+    graph: the serialised ONNX model, see `anyscene.learning.backbone.export`. threads: CPU threads it may
+    use.
     """
 
     def __init__(self, graph: bytes, threads: int = 1) -> None:
@@ -45,11 +46,15 @@ class Network:
         try:
             self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # ONNX Runtime raises classes of its own, one for each kind of damage
-            raise ModelError(f"the network's ONNX graph cannot be loaded ({error}); get the file anew") from error
+            raise ModelError(
+                f"the network's ONNX graph cannot be loaded ({error}); get the file anew"
+            ) from error
         self.graph = graph
         names = {node.name for node in self._session.get_inputs()}
         if names != {"image", "head", "bias"}:
-            raise ModelError(f"the ONNX graph is not one of anyscene's networks: its inputs are {sorted(names)}")
+            raise ModelError(
+                f"the ONNX graph is not one of anyscene's networks: its inputs are {sorted(names)}"
+            )
 
     def scores(self, image: NDArray[np.uint8], head: Head) -> NDArray[np.float32]:
         """Scores float32[h / 4, w / 4, rows] of an image uint8[h, w, 3] whose sides are multiples of 32."""
@@ -58,7 +63,7 @@ class Network:
 
 
 def input_size(height: int, width: int, scale: float) -> tuple[int, int]:
-    """The network's input for a frame at a scale: the nearest multiples of 32, at least 32, as (height, width)."""
+    """The network's input for a frame at a scale: the nearest multiples of 32, as (height, width)."""
     return _multiple(height * scale), _multiple(width * scale)
 
 

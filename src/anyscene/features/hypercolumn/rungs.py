@@ -20,8 +20,8 @@ SCALES = (1 / 6, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)
 class Rung(FeatureSet):
     """Class probabilities and an embedding from the network at one input size, averaged over regions.
 
-    A piece may be any rectangle of the frame; what the network does not see beyond it can change scores near its
-    border, so pieces stand alone.
+    A piece may be any rectangle of the frame; what the network does not see beyond it can change scores near
+    its border, so pieces stand alone.
     """
 
     pooling = Pooling.MEAN

@@ -37,7 +37,7 @@ class Batch:
 
 
 def class_weights(truths: Sequence[NDArray[np.int16]], classes: int, power: float) -> NDArray[np.float32]:
-    """Weight rare classes more: share to the minus `power`, at most 5 times the mean, averaging 1 over pixels."""
+    """Weight rare classes more: share to the minus `power`, at most 5 times the mean; a pixel's mean is 1."""
     counts = np.zeros(classes, np.int64)
     for truth in truths:
         counts += np.bincount(truth[truth != VOID].ravel(), minlength=classes)
@@ -113,4 +113,4 @@ def _recolor(picture: NDArray[np.uint8], jitter: float, rng: np.random.Generator
     colors = (picture.astype(np.float32) - CHANNEL_MEAN) / CHANNEL_SCALE
     grey = colors.mean(axis=2, keepdims=True)
     colors = (grey + (colors - grey) * np.float32(saturation)) * (tint * contrast).astype(np.float32)
-    return colors + np.float32(brightness)
+    return np.asarray(colors + np.float32(brightness))

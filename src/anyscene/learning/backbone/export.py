@@ -1,7 +1,7 @@
 """From trained weights to an ONNX graph that needs neither torch nor a given input size.
 
-The graph takes an image as it is decoded and a head as a second input, so that one graph serves every data set:
-`image` uint8[H, W, 3] (sides multiples of 32), `head` float32[K, WIDTH, 1, 1], `bias` float32[K], giving
+The graph takes an image as it is decoded and a head as a second input, so that one graph serves every data
+set: `image` uint8[H, W, 3] (sides multiples of 32), `head` float32[K, WIDTH, 1, 1], `bias` float32[K], giving
 `scores` float32[H/4, W/4, K]. Weights are stored as fp16 and widened by ONNX Runtime once, on load.
 """
 
@@ -32,7 +32,10 @@ def export_graph(network: SceneNetwork) -> bytes:
             x = graph.bottleneck(x, cast(Bottleneck, block))
         if index in TAPS:
             taps.append(x)
-    laterals = [graph.convolve(tap, cast(nn.Conv2d, lateral)) for tap, lateral in zip(taps, network.lateral)]
+    laterals = [
+        graph.convolve(tap, cast(nn.Conv2d, lateral))
+        for tap, lateral in zip(taps, network.lateral, strict=True)
+    ]
     y = graph.mix(laterals[-1], cast(Mix, network.mix[-1]))
     for level in (2, 1, 0):
         y = graph.node("Add", [graph.enlarge(y), laterals[level]])
@@ -67,8 +70,8 @@ class _Graph:
         planes = self.node("Transpose", ["image"], perm=[2, 0, 1])
         batch = self.node("Unsqueeze", [planes, self.constant("axis", np.array([0], np.int64))])
         numbers = self.node("Cast", [batch], to=TensorProto.FLOAT)
-        centred = self.node("Sub", [numbers, self.constant("mean", np.float32(CHANNEL_MEAN).reshape(()))])
-        return self.node("Mul", [centred, self.constant("scale", np.float32(1 / CHANNEL_SCALE).reshape(()))])
+        centred = self.node("Sub", [numbers, self.constant("mean", np.array(CHANNEL_MEAN, np.float32))])
+        return self.node("Mul", [centred, self.constant("scale", np.array(1 / CHANNEL_SCALE, np.float32))])
 
     def convolve(self, x: str, layer: nn.Conv2d) -> str:
         pad = int(layer.padding[0])
@@ -82,7 +85,7 @@ class _Graph:
         )
 
     def clip(self, x: str) -> str:
-        low, high = (self.constant(f"clip_{value}", np.float32(value).reshape(())) for value in (0, 6))
+        low, high = (self.constant(f"clip_{value}", np.array(value, np.float32)) for value in (0, 6))
         return self.node("Clip", [x, low, high])
 
     def bottleneck(self, x: str, block: Bottleneck) -> str:
@@ -105,8 +108,12 @@ class _Graph:
             helper.make_tensor_value_info("head", TensorProto.FLOAT, ["channels", WIDTH, 1, 1]),
             helper.make_tensor_value_info("bias", TensorProto.FLOAT, ["channels"]),
         ]
-        outputs = [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["rows", "columns", "channels"])]
-        graph = helper.make_graph(self._nodes, "scene_network", inputs, outputs, list(self._constants.values()))
+        outputs = [
+            helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["rows", "columns", "channels"])
+        ]
+        graph = helper.make_graph(
+            self._nodes, "scene_network", inputs, outputs, list(self._constants.values())
+        )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
         onnx.checker.check_model(model)
         return cast(bytes, model.SerializeToString())

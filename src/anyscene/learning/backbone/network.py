@@ -1,9 +1,9 @@
 """The dense network: EfficientNet-lite0 without its classifier, and a light decoder.
 
 The network is made of convolutions, clipped additions and bilinear enlargements only. Batch normalisation is
-folded into the convolutions before training: it is frozen at its ImageNet statistics, which halves the time of a
-training step, makes the network the same for one image as for a batch of any mixture of data sets, and leaves
-nothing to fold on export. No operation looks at the whole image, so that a crop and the whole agree.
+folded into the convolutions before training: it is frozen at its ImageNet statistics, which halves the time
+of a training step, makes the network the same for one image as for a batch of any mixture of data sets, and
+leaves nothing to fold on export. No operation looks at the whole image, so that a crop and the whole agree.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Mix(nn.Module):
 
 
 class SceneNetwork(nn.Module):
-    """From images float[B, 3, H, W] to features float[B, WIDTH, H/4, W/4], and a linear head for each data set.
+    """From images float[B, 3, H, W] to features float[B, WIDTH, H/4, W/4], and a linear head for each data
+    set.
 
     heads: number of classes by the name of the data set.
     """

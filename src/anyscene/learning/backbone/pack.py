@@ -50,4 +50,4 @@ def _embedding(part: Part) -> NDArray[np.float32]:
     """The directions along which all heads together vary most: they hold what tells scenes' classes apart."""
     rows = torch.cat([layer.weight.detach()[:, :, 0, 0] for layer in part.network.heads.values()])
     _, _, directions = torch.linalg.svd(rows - rows.mean(dim=0), full_matrices=False)
-    return directions[:EMBEDDING].numpy()
+    return np.asarray(directions[:EMBEDDING].numpy())

@@ -1,7 +1,7 @@
 """The parts of a backbone: the network trained on everything, and the two that cross-fitting needs.
 
-Each part is a run of its own with a folder-wide naming: `PART.checkpoint` while it trains, and `PART.weights`
-(fp16 weights, with the keys of the images they were fitted to) when it is done.
+Each part is a run of its own, in a folder that all share: `PART.checkpoint` while it trains, and
+`PART.weights` (fp16 weights, with the keys of the images they were fitted to) when it is done.
 """
 
 from __future__ import annotations
@@ -13,21 +13,30 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
 
-from anyscene.data import DataSet
+from anyscene import metrics
+from anyscene.data import DataSet, Scene
 from anyscene.errors import DataError, ModelError
 from anyscene.features.hypercolumn.keys import image_key
+from anyscene.features.hypercolumn.labels import labels_by_scores
+from anyscene.features.hypercolumn.network import fit, input_size
 from anyscene.files import write_atomically
-from anyscene.learning.backbone.batches import Source
+from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE, Source
 from anyscene.learning.backbone.network import SceneNetwork
 from anyscene.learning.backbone.recipe import Recipe
 from anyscene.learning.backbone.trainer import Progress, train
 
 PARTS = ("train", "a", "b")
-"""Splits that the parts are fitted to; the first is the network that labels, the others judge each other's half."""
+"""Splits that the parts are fitted to; the first is the network that labels."""
+
+
+JUDGES = {"train": "val", "a": "b", "b": "a"}
+"""The split that tells how a part fares while it trains; nothing is chosen by it."""
+
+SAMPLED = 16
 
 
 @dataclass(frozen=True)
@@ -54,7 +63,16 @@ def train_part(
         return read_part(path)
     sources = [_hold(name, dataset, part) for name, dataset in datasets.items()]
     counts = {name: len(dataset.classes) for name, dataset in datasets.items()}
-    network = train(sources, counts, recipe, folder / f"{part}.checkpoint", seed, report)
+    held_out = {name: _sample(dataset, JUDGES[part]) for name, dataset in datasets.items()}
+    network = train(
+        sources,
+        counts,
+        recipe,
+        folder / f"{part}.checkpoint",
+        seed,
+        report,
+        lambda judged: _verdict(judged, held_out, recipe.long_side),
+    )
     classes = {name: dataset.classes.names for name, dataset in datasets.items()}
     seen = sorted(image_key(image) for source in sources for image in source.images)
     done = Part(network, classes, tuple(seen), recipe)
@@ -67,7 +85,7 @@ def read_part(path: Path) -> Part:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = json.loads((file.metadata() or {})["part"])
-            tensors: dict[str, Tensor] = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+            tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
         classes = {name: tuple(names) for name, names in metadata["classes"].items()}
         network = SceneNetwork({name: len(names) for name, names in classes.items()})
         network.load_state_dict(tensors)
@@ -85,8 +103,41 @@ def _hold(name: str, dataset: DataSet, split: str) -> Source:
     return Source(name, [scene.image for scene in scenes], truths)
 
 
+def _sample(dataset: DataSet, split: str) -> list[Scene]:
+    """A few scenes of a split, evenly spread; none where the data set has no such split."""
+    if split not in dataset.splits:
+        return []
+    scenes = dataset.split(split)
+    return [scenes[index] for index in range(0, len(scenes), -(-len(scenes) // SAMPLED))]
+
+
+def _verdict(network: SceneNetwork, held_out: Mapping[str, list[Scene]], long_side: int) -> str:
+    """Pixel accuracy and mean IoU at full size on each data set's sample."""
+    words = []
+    for name, scenes in held_out.items():
+        classes = network.heads[name].out_channels
+        counts = np.zeros((classes, classes + 1), np.int64)
+        for scene in scenes:
+            if scene.truth is not None:
+                counts += metrics.count(scene.truth, _label(network, name, scene.image, long_side), classes)
+        if counts.any():
+            words.append(f"{name} {metrics.pixel_accuracy(counts):.3f}/{metrics.mean_iou(counts):.3f}")
+    return ", ".join(words)
+
+
+def _label(network: SceneNetwork, head: str, image: NDArray[np.uint8], long_side: int) -> NDArray[np.int16]:
+    height, width = image.shape[:2]
+    fitted = fit(image, input_size(height, width, min(1.0, long_side / max(height, width))))
+    planes = (torch.from_numpy(fitted).permute(2, 0, 1)[None].float() - CHANNEL_MEAN) / CHANNEL_SCALE
+    with torch.inference_mode():
+        scores = network(planes, head)[0].permute(1, 2, 0).contiguous().numpy()
+    return labels_by_scores(scores, scores.shape[2], (height, width))
+
+
 def _write_part(part: Part, path: Path) -> None:
     metadata = {"classes": part.classes, "seen": part.seen, "recipe": part.recipe.model_dump()}
-    tensors = {name: value.to(torch.float16).contiguous() for name, value in part.network.state_dict().items()}
+    tensors = {
+        name: value.to(torch.float16).contiguous() for name, value in part.network.state_dict().items()
+    }
     with write_atomically(path) as file:
         file.write(save(tensors, {"part": json.dumps(metadata)}))

@@ -1,4 +1,4 @@
-"""How a backbone is trained: every choice, with its default, in one place; recipes are TOML files of these."""
+"""How a backbone is trained: every choice, with its default; recipes are TOML files of these."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The training loop: AdamW with a cosine schedule, averaged weights, and checkpoints that lose nothing.
 
-A run that is killed and resumed ends with the same weights, bit for bit, as one that ran through (with one seed,
-one recipe and one number of threads): a checkpoint holds the weights, their average, the optimiser's moments and
-the state of the random generator.
+A run that is killed and resumed ends with the same weights, bit for bit, as one that ran through (with one
+seed, one recipe and one number of threads): a checkpoint holds the weights, their average, the optimiser's
+moments and the state of the random generator.
 """
 
 from __future__ import annotations
@@ -29,17 +29,23 @@ from anyscene.learning.backbone.network import SceneNetwork, imagenet_weights, l
 from anyscene.learning.backbone.recipe import Recipe
 
 CHECKPOINT_SECONDS = 120.0
+JUDGED = 10
+"""How many times in a run the averaged network is judged."""
 GRADIENT_NORM = 2.0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands after a step; `loss` is a running mean."""
+    """Where a run stands after a step.
+
+    loss: a running mean. verdict: what `judge` last said of the averaged network; empty before that.
+    """
 
     step: int
     steps: int
     loss: float
     seconds_left: float
+    verdict: str
 
 
 @dataclass
@@ -60,9 +66,16 @@ def train(
     checkpoint: Path,
     seed: int,
     report: Callable[[Progress], None],
+    judge: Callable[[SceneNetwork], str],
 ) -> SceneNetwork:
-    """Train on the sources, going on from `checkpoint` where it exists; return the averaged network."""
+    """Train on the sources, going on from `checkpoint` where it exists; return the averaged network.
+
+    judge: says in a few words how good a network is; nothing depends on its answer.
+    """
     run = _start(classes, recipe, seed)
+    judged = SceneNetwork(classes)
+    judged.eval()
+    verdict = ""
     label = _identity(sources, recipe, seed)
     if checkpoint.exists():
         _restore(run, checkpoint, label)
@@ -77,19 +90,22 @@ def train(
         loss_mean = loss if math.isnan(loss_mean) else 0.98 * loss_mean + 0.02 * loss
         now = time.monotonic()
         pace = (now - began) / (run.step - first)
-        report(Progress(run.step, recipe.steps, loss_mean, pace * (recipe.steps - run.step)))
+        if run.step % max(recipe.steps // JUDGED, 1) == 0:
+            judged.load_state_dict(run.average)
+            verdict = judge(judged)
+        report(Progress(run.step, recipe.steps, loss_mean, pace * (recipe.steps - run.step), verdict))
         if now - saved > CHECKPOINT_SECONDS or run.step == recipe.steps:
             _save(run, checkpoint, label)
             saved = now
-    run.network.load_state_dict(run.average)
-    return run.network.eval()
+    judged.load_state_dict(run.average)
+    return judged
 
 
 def _start(classes: Mapping[str, int], recipe: Recipe, seed: int) -> Run:
     torch.manual_seed(seed)
     network = SceneNetwork(classes)
     load_imagenet(network, imagenet_weights())
-    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    network.to(memory_format=torch.channels_last)
     groups: dict[tuple[bool, bool], list[Tensor]] = {}
     for name, parameter in network.named_parameters():
         if not parameter.requires_grad:
@@ -121,7 +137,7 @@ def _step(run: Run, batch: Batch, weights: Tensor, recipe: Recipe) -> float:
     loss = F.cross_entropy(scores, truths, weights, ignore_index=VOID, reduction="sum")
     loss = loss / max(int((truths != VOID).sum()), 1)
     run.optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     torch.nn.utils.clip_grad_norm_(run.network.parameters(), GRADIENT_NORM)
     run.optimizer.step()
     run.step += 1
@@ -130,7 +146,7 @@ def _step(run: Run, batch: Batch, weights: Tensor, recipe: Recipe) -> float:
     with torch.no_grad():
         for name, value in run.network.state_dict().items():
             run.average[name].lerp_(value, 1 - decay)
-    return loss.item()
+    return float(loss.item())
 
 
 def _rate(step: int, recipe: Recipe) -> float:

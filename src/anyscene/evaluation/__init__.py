@@ -1,0 +1,1 @@
+"""How good labelings are, and what they are compared with."""

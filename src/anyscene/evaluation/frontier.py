@@ -1,0 +1,96 @@
+"""The static frontier: the network run whole at fixed input sizes, the rival that anytime labeling must beat.
+
+Each size takes the decoded image to a label map of the same size on one thread: shrink, run, paint. Painting
+is the faster of enlarging the scores and enlarging the labels, as long as it loses at most 0.2 points of
+pixel accuracy to the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene import metrics
+from anyscene.data import Scene
+from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores
+from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
+
+SCALES = (0.17, 0.2, 0.25, 0.3, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
+"""Input sizes relative to the working frame."""
+
+LONG_SIDE = 480
+TOLERANCE = 0.002
+
+Paint = Callable[[NDArray[np.float32], int, tuple[int, int]], NDArray[np.int16]]
+PAINTINGS: dict[str, Paint] = {"scores": labels_by_scores, "cells": labels_by_cells}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One input size: what it costs (median milliseconds of one image) and how well it labels."""
+
+    scale: float
+    painting: str
+    cost_ms: float
+    pixel: float
+    class_mean: float
+    iou: float
+    counts: NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class _Tally:
+    counts: NDArray[np.int64]
+    costs: list[float]
+
+
+def measure_frontier(
+    network: Network, head: Head, scenes: Iterable[Scene], scales: Sequence[float] = SCALES
+) -> tuple[Point, ...]:
+    """Label every scene at every size in turn, timing each from the decoded image to the labels."""
+    shape = (head.classes, head.classes + 1)
+    tallies = {(s, p): _Tally(np.zeros(shape, np.int64), []) for s in scales for p in PAINTINGS}
+    scores_only = Head(head.weight[: head.classes], head.bias[: head.classes], head.classes)
+    for position, scene in enumerate(scenes):
+        if scene.truth is None:
+            continue
+        if position == 0:
+            for scale in scales:  # compiles, allocates and warms caches before anything is timed
+                for paint in PAINTINGS.values():
+                    label_whole(network, scores_only, scene.image, scale, paint)
+        for (scale, painting), tally in tallies.items():
+            begun = time.perf_counter()
+            labels = label_whole(network, scores_only, scene.image, scale, PAINTINGS[painting])
+            tally.costs.append((time.perf_counter() - begun) * 1e3)
+            tally.counts += metrics.count(scene.truth, labels, head.classes)
+    return tuple(_faster([_point(s, p, tallies[s, p]) for p in PAINTINGS]) for s in scales)
+
+
+def label_whole(
+    network: Network, head: Head, image: NDArray[np.uint8], scale: float, paint: Paint = labels_by_scores
+) -> NDArray[np.int16]:
+    """Label an image with one run of the network at a scale of the working frame."""
+    height, width = image.shape[:2]
+    frame = min(1.0, LONG_SIDE / max(height, width))
+    scores = network.scores(fit(image, input_size(height, width, scale * frame)), head)
+    return paint(scores, head.classes, (height, width))
+
+
+def best_within(points: Sequence[Point], cost_ms: float) -> float:
+    """The frontier as a step function: the best pixel accuracy for no more cost; NaN below all sizes."""
+    return max((point.pixel for point in points if point.cost_ms <= cost_ms), default=float("nan"))
+
+
+def _point(scale: float, painting: str, tally: _Tally) -> Point:
+    counts = tally.counts
+    scores = metrics.pixel_accuracy(counts), metrics.class_accuracy(counts), metrics.mean_iou(counts)
+    return Point(scale, painting, float(np.median(tally.costs)), *scores, counts)
+
+
+def _faster(candidates: Sequence[Point]) -> Point:
+    good_enough = max(point.pixel for point in candidates) - TOLERANCE
+    return min((p for p in candidates if p.pixel >= good_enough), key=lambda point: point.cost_ms)
