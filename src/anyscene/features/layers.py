@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.features.ledger import Ledger, Work
 from anyscene.features.pooling import Grid, sum_up
 from anyscene.features.shapes import Shapes, shape_sums, shapes_from_sums
 from anyscene.hierarchy import Tree
+from anyscene.hierarchy.scales import region_counts
 
 
 class Layers:
@@ -17,8 +19,9 @@ class Layers:
     makes whatever is pooled independent of how far the tree has grown, and cheap for coarse layers.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, ledger: Ledger) -> None:
         self.tree = tree
+        self._ledger = ledger
         self._grids: dict[int, Grid] = {}
         self._shape_sums: dict[int, NDArray[np.float64]] = {}
         self._shapes: dict[int, Shapes] = {}
@@ -47,9 +50,23 @@ class Layers:
     def grid(self, layer: int) -> Grid:
         """A layer on its own grid."""
         if layer not in self._grids:
-            pixels = self.tree.region_map(layer)
+            with self._ledger.charge(self.grid_work(layer)):
+                pixels = self.tree.region_map(layer)
             self._grids[layer] = Grid(pixels, self.stride(layer), self.count(layer), self.tree.size)
         return self._grids[layer]
+
+    def grid_work(self, layer: int) -> Work:
+        """What drawing a layer on its grid amounts to."""
+        return Work("grid", self.blocks(layer), self.count(self.tree.depth - 1))
+
+    def has_grid(self, layer: int) -> bool:
+        """Tell whether `grid` is in hand already."""
+        return layer in self._grids
+
+    def blocks(self, layer: int) -> int:
+        """Blocks of a layer's grid."""
+        stride, (height, width) = self.stride(layer), self.tree.size
+        return int(-(-height // stride) * -(-width // stride))
 
     def areas(self, layer: int) -> NDArray[np.float64]:
         """Grid pixels of each region of a layer."""
@@ -62,10 +79,15 @@ class Layers:
     def shapes(self, layer: int) -> Shapes:
         """Where the regions of a layer lie and what they look like."""
         if layer not in self._shapes:
-            self._shapes[layer] = shapes_from_sums(
-                self._sums(layer), self.tree.boxes[layer], self.stride(layer), self.tree.size
-            )
+            with self._ledger.charge(self.shapes_work(layer)):
+                self._shapes[layer] = shapes_from_sums(
+                    self._sums(layer), self.tree.boxes[layer], self.stride(layer), self.tree.size
+                )
         return self._shapes[layer]
+
+    def shapes_work(self, layer: int) -> Work:
+        """What describing the shapes of a layer amounts to: the pixels are visited once for a level."""
+        return Work("shapes", 0 if layer in self._shape_sums else self.blocks(layer), self.count(layer))
 
     def _sums(self, layer: int) -> NDArray[np.float64]:
         if layer not in self._shape_sums:
@@ -76,3 +98,12 @@ class Layers:
                     sums = sum_up(sums, self.parents(current + 1), self.count(current))
                 self._shape_sums.setdefault(current, sums)
         return self._shape_sums[layer]
+
+
+def growth_work(tree: Tree, layer: int) -> Work:
+    """What growing a layer amounts to; a layer that is the first on its grid visits that grid's blocks."""
+    height, width = tree.size
+    stride = tree.strides[layer]
+    is_first = layer == 1 or tree.strides[layer - 1] != stride
+    pixels = -(-height // stride) * -(-width // stride) if is_first else 0
+    return Work(f"grow:{layer}", int(pixels), region_counts(height * width)[layer])

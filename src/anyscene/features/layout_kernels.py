@@ -59,7 +59,8 @@ def add_trees(values: Array, feature: Array, threshold: Array, leaf: Array, scor
     """Add to scores[n, k] the leaf of every tree that values[n, d] fall into.
 
     Trees are complete and of one depth: feature int32[t, 2^depth - 1] and threshold float32 of the same shape
-    in heap order (children of i: 2 i + 1 and 2 i + 2; left if value <= threshold); leaf float32[t, 2^depth, k].
+    in heap order (children of i: 2 i + 1 and 2 i + 2; left if value <= threshold). leaf: float32[t, 2^depth,
+    k].
     """
     trees, inner = feature.shape
     classes = scores.shape[1]

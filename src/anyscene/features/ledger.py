@@ -12,8 +12,19 @@ from dataclasses import dataclass, field
 class Work:
     """A step and its size: what a cost model needs to say what it will cost.
 
-    step: `shared:<map>`, `extract:<set>`, `pool:<set>`, `shape`, `grow:<layer>` or `paint`.
-    pixels: pixels that the step visits (of the frame, or of the tree's grid); regions: rows that it makes.
+    step: one of those below. pixels: what it visits. regions: rows that it makes.
+
+    | step | what it is |
+    |---|---|
+    | `grow:<layer>` | growing that layer of the tree |
+    | `shared:<map>` | a map that several sets share |
+    | `extract:<set>` | a set's own map, without the shared ones |
+    | `grid` | drawing a layer's regions on its grid |
+    | `taps` | weights from regions to a map coarser than the grid |
+    | `pool:<set>` | summing a map over regions, and up the layers of the same grid |
+    | `finish:<set>` | making one layer's sums into features |
+    | `shapes` | where a layer's regions lie and what they look like |
+    | `paint` | from a label a region to a label a pixel |
     """
 
     step: str

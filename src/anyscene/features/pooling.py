@@ -41,12 +41,15 @@ class Pooling(Enum):
 
     def finish(self, sums: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float32]:
         """Make sums[n, columns] over `weights` into what is kept; regions without weight get zeros."""
-        means = sums / np.maximum(weights, 1e-12)[:, None]
+        divisor = np.maximum(weights, 1e-12)[:, None]
+        kept = np.empty(sums.shape, np.float32)
+        np.divide(sums, divisor, out=kept, casting="same_kind")
         if self in (Pooling.MOMENTS, Pooling.MARGINALS):
+            # In double precision: the difference of two large numbers.
             channels = sums.shape[1] // self.columns(1)
-            mean, square = means[:, :channels], means[:, channels : 2 * channels]
-            means[:, channels : 2 * channels] = np.sqrt(np.maximum(square - mean * mean, 0))
-        return means.astype(np.float32)
+            mean, square = np.split(sums[:, : 2 * channels] / divisor, 2, axis=1)
+            kept[:, channels : 2 * channels] = np.sqrt(np.maximum(square - mean * mean, 0))
+        return kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +113,27 @@ class Grid:
         kernels.count_pixels(self.pixels, window.top, window.bottom, window.left, window.right, counts)
         return counts
 
+    def is_direct(self, piece: Piece) -> bool:
+        """Whether every cell of a map lies in just one grid pixel, so that the map is summed cell by cell."""
+        rect, (rows, columns) = piece.rect, piece.values.shape[:2]
+        step = rect.height // rows
+        return (
+            not piece.smooth
+            and step > 0
+            and rect.height == step * rows
+            and rect.width == step * columns
+            and self.stride % step == 0
+            and rect.top % self.stride == 0
+            and rect.left % self.stride == 0
+        )
+
+    def needs_taps(self, piece: Piece) -> bool:
+        """Whether pooling a map would build taps that are not in hand."""
+        return not self.is_direct(piece) and _geometry(piece) not in self._taps
+
     def taps(self, piece: Piece) -> Taps:
         """Weights of the regions onto the cells of a map; maps of the same geometry share them."""
-        height, width = piece.values.shape[:2]
-        rect = piece.rect
-        key = (height, width, rect, piece.smooth)
+        key = height, width, rect, _ = _geometry(piece)
         if key not in self._taps:
             window = self.window(rect)
             rows = (np.arange(window.top, window.bottom) + 0.5) * self.stride - rect.top
@@ -172,17 +191,8 @@ def pool(piece: Piece, pooling: Pooling, channels: int, grid: Grid) -> Sums:
         return result
     result.table[:, -1] = grid.count(window)
     values, rect = piece.values, piece.rect
-    step = rect.height // values.shape[0]
-    aligned = (
-        not piece.smooth
-        and rect.height == step * values.shape[0]
-        and rect.width == step * values.shape[1]
-        and step > 0
-        and grid.stride % step == 0
-        and rect.top % grid.stride == 0
-        and rect.left % grid.stride == 0
-    )
-    if aligned:
+    if grid.is_direct(piece):
+        step = rect.height // values.shape[0]
         rows = _blocks(rect.top, values.shape[0], step, grid.stride, window.top, window.bottom)
         columns = _blocks(rect.left, values.shape[1], step, grid.stride, window.left, window.right)
         if pooling is Pooling.WORDS:
@@ -211,6 +221,10 @@ def sum_up(rows: NDArray[np.float64], parents: NDArray[np.int32], regions: int) 
     above = np.zeros((regions, rows.shape[1]))
     kernels.add_rows(rows, parents, above)
     return above
+
+
+def _geometry(piece: Piece) -> tuple[int, int, Rect, bool]:
+    return piece.values.shape[0], piece.values.shape[1], piece.rect, piece.smooth
 
 
 def _blocks(start: int, cells: int, step: int, stride: int, first: int, last: int) -> NDArray[np.int64]:

@@ -12,7 +12,6 @@ from anyscene.features.layers import Layers
 from anyscene.features.ledger import Work
 from anyscene.features.pooling import Piece, Sums, pool, sum_up
 from anyscene.features.sets import SHAPES, Bank, FeatureSet
-from anyscene.features.shapes import Shapes
 from anyscene.features.tiles import Tiles
 from anyscene.features.view import Rect, View
 from anyscene.hierarchy import Tree
@@ -43,7 +42,7 @@ class RegionFeatures:
             )
         self.bank = bank
         self.view = view
-        self.layers = Layers(tree)
+        self.layers = Layers(tree, view.ledger)
         self._pieces: dict[tuple[str, int], list[Piece]] = {}
         self._tiles: dict[str, Tiles] = {}
         self._pooled: dict[tuple[str, int], _Pooled] = {}
@@ -58,11 +57,12 @@ class RegionFeatures:
         pieces = len(self._extracted(chosen, layer))
         known = self._features.get((name, layer))
         if known is None or known[0] != pieces:
-            pooled = np.zeros((self.layers.count(layer), 0), np.float32)
-            if chosen.pooling is not None:
-                sums = self._sums(chosen, layer)
-                pooled = chosen.pooling.finish(sums.sums, sums.weights)
-            known = pieces, chosen.features(pooled, lambda: self.shapes(layer))
+            sums = None if chosen.pooling is None else self._sums(chosen, layer)
+            with self.view.ledger.charge(self._finish_work(chosen, layer)):
+                pooled = np.zeros((self.layers.count(layer), 0), np.float32)
+                if sums is not None and chosen.pooling is not None:
+                    pooled = chosen.pooling.finish(sums.sums, sums.weights)
+                known = pieces, chosen.features(pooled, lambda: self.layers.shapes(layer))
             self._features[name, layer] = known
         return known[1]
 
@@ -110,26 +110,31 @@ class RegionFeatures:
         """The work that `features(name, layer)` would cause now, after extracting `rect` if that is given."""
         chosen = self.bank[name]
         work: list[Work] = []
+        stride = self._stride(chosen, layer)
+        in_hand = self._pieces.get((name, stride), [])
+        missing: list[Rect] = []
         if chosen.pooling is not None:
-            stride = self._stride(chosen, layer)
-            in_hand = len(self._pieces.get((name, stride), ()))
             missing = self._missing(chosen, stride, rect) if rect or not in_hand else []
             if missing:
                 maps = [_map_and_stride(need, chosen, stride) for need in chosen.needs if need != SHAPES]
                 work += [self.view.shared_work(*wanted) for wanted in maps if not self.view.has(*wanted)]
             work += [_extraction(chosen, part) for part in missing]
-            if self._pieces_in(chosen, layer) < in_hand + len(missing):
-                work.append(self._pool_work(name, layer))
-        if SHAPES in chosen.needs and not self.layers.has_shapes(layer):
-            work.append(self._shape_work(layer))
+            if self._pieces_in(chosen, layer) < len(in_hand) + len(missing):
+                work += self._pending_pooling(chosen, layer, missing)
+        known = self._features.get((name, layer))
+        if known is None or known[0] != len(in_hand) + len(missing):
+            work.append(self._finish_work(chosen, layer))
+            if SHAPES in chosen.needs and not self.layers.has_shapes(layer):
+                work.append(self.layers.shapes_work(layer))
         return work
 
-    def shapes(self, layer: int) -> Shapes:
-        """Where the regions of a layer lie and what they look like."""
-        if self.layers.has_shapes(layer):
-            return self.layers.shapes(layer)
-        with self.view.ledger.charge(self._shape_work(layer)):
-            return self.layers.shapes(layer)
+    def _pending_pooling(self, chosen: FeatureSet, layer: int, missing: list[Rect]) -> list[Work]:
+        finest, blocks = self.layers.level(layer)[-1], self.layers.blocks(layer)
+        work = [] if self.layers.has_grid(finest) else [self.layers.grid_work(finest)]
+        if chosen.stride is not None and not 0 < chosen.stride <= self.layers.stride(layer):
+            # Taps may be shared with another set's map of the same geometry; counting them is the safe side.
+            work += [Work("taps", blocks, self.layers.count(finest))] * max(1, len(missing))
+        return [*work, self._pool_work(chosen, layer)]
 
     def _stride(self, chosen: FeatureSet, layer: int) -> int:
         return self.layers.stride(layer) if chosen.stride is None else chosen.stride
@@ -160,7 +165,7 @@ class RegionFeatures:
         done = self._pieces_in(chosen, layer)
         if done < len(pieces):
             lagging = [k for k in self.layers.level(layer) if self._pieces_in(chosen, k) == done]
-            with self.view.ledger.charge(self._pool_work(chosen.name, layer)):
+            with self.view.ledger.charge(self._pool_work(chosen, layer)):
                 for piece in pieces[done:]:
                     self._pool_piece(chosen, piece, lagging)
             for current in lagging:
@@ -174,7 +179,11 @@ class RegionFeatures:
     def _pool_piece(self, chosen: FeatureSet, piece: Piece, lagging: list[int]) -> None:
         assert chosen.pooling is not None
         finest, coarsest = lagging[-1], lagging[0]
-        new = pool(piece, chosen.pooling, chosen.channels, self.layers.grid(finest))
+        grid = self.layers.grid(finest)
+        if grid.needs_taps(piece):
+            with self.view.ledger.charge(Work("taps", self.layers.blocks(finest), grid.regions)):
+                grid.taps(piece)
+        new = pool(piece, chosen.pooling, chosen.channels, grid)
         for layer in range(finest, coarsest - 1, -1):
             if layer < finest:
                 new = Sums(sum_up(new.table, self.layers.parents(layer + 1), self.layers.count(layer)))
@@ -194,14 +203,14 @@ class RegionFeatures:
     def _is_whole(self, rect: Rect) -> bool:
         return _holds(rect, self.view.rect)
 
-    def _pool_work(self, name: str, layer: int) -> Work:
-        level = self.layers.level(layer)
-        pixels = self.view.rect.area // self.layers.stride(layer) ** 2
-        return Work(f"pool:{name}", pixels, self.layers.count(level[-1]))
+    def _pool_work(self, chosen: FeatureSet, layer: int) -> Work:
+        # A map finer than the grid is read in full.
+        stride = min(self.layers.stride(layer), chosen.stride or self.layers.stride(layer))
+        pixels = self.view.rect.area // stride**2
+        return Work(f"pool:{chosen.name}", pixels, self.layers.count(self.layers.level(layer)[-1]))
 
-    def _shape_work(self, layer: int) -> Work:
-        pixels = self.view.rect.area // self.layers.stride(layer) ** 2
-        return Work(SHAPES, pixels, self.layers.count(layer))
+    def _finish_work(self, chosen: FeatureSet, layer: int) -> Work:
+        return Work(f"finish:{chosen.name}", 0, self.layers.count(layer))
 
 
 def _map_and_stride(need: str, chosen: FeatureSet, stride: int) -> tuple[str, int]:

@@ -1,0 +1,44 @@
+"""`anyscene calibrate`: measure what every step of labeling costs on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anyscene.apps.console import JsonOption, busy, console, emit_json, table
+
+FRAME = 480 * 360
+REGIONS = 2000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(calibrate)
+
+
+def calibrate(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds: some seconds, less exact.")] = False,
+    json: JsonOption = None,
+) -> None:
+    """Measure this machine, once and when it is quiet; labeling under a deadline relies on it."""
+    import numpy as np
+
+    from anyscene.benchmarks.timing import one_thread
+    from anyscene.features import calibration, costs
+    from anyscene.features.memory import keep_freed_memory
+    from anyscene.features.standins import stand_in_bank
+
+    bank = stand_in_bank(np.random.default_rng(0))
+    keep_freed_memory()
+    with busy("measuring"), one_thread():
+        model = calibration.calibrate(bank, quick)
+    path = costs.save_calibration(model)
+    rows = []
+    for step in sorted(model.steps):
+        typical, high = model.predict(step, FRAME, REGIONS)
+        rows.append((step, f"{typical:.2f}", f"{high:.2f}"))
+    title = "milliseconds for 480x360 pixels and 2000 regions"
+    console(json).print(table(title, ("step", "typical", "high"), rows))
+    console(json).print(f"kept in {path}", markup=False, soft_wrap=True)
+    emit_json(model.to_json(), json)

@@ -1,0 +1,120 @@
+"""Measuring this machine: every step on generated scenes of several sizes, and a cost model of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from anyscene.data import open as open_data
+from anyscene.features.costs import CostModel, StepCost, calibration_key
+from anyscene.features.layers import growth_work
+from anyscene.features.ledger import Charge, Ledger, Work
+from anyscene.features.regions import RegionFeatures
+from anyscene.features.sets import Bank
+from anyscene.features.view import Rect, View
+from anyscene.hierarchy import LAYERS, Tree
+
+SIZES = ((480, 360), (480, 320), (480, 270), (360, 480), (320, 240), (240, 180))
+"""Working frames that are measured, width and height; most have the usual long side."""
+
+ROUNDS, QUICK_ROUNDS = 8, 2
+SCENES = 2
+
+HIGH_QUANTILE = 0.98
+HIGH_MARGIN = 1.15
+"""On top of the quantile, since a busier day than that of the calibration must be survived."""
+
+Image = NDArray[np.uint8]
+
+
+def calibrate(bank: Bank, quick: bool = False, seed: int = 0) -> CostModel:
+    """Measure every step on generated scenes and fit a cost model; under a minute, `quick` under ten seconds.
+
+    Costs are CPU time of the calling thread: hold everything to one thread around the call.
+    """
+    images = calibration_images(SCENES, seed)
+    warm_up(bank)
+    charges = [charge for _ in range(QUICK_ROUNDS if quick else ROUNDS) for charge in measure(bank, images)]
+    return CostModel(calibration_key(bank), fit_costs(charges))
+
+
+def calibration_images(scenes: int, seed: int) -> list[Image]:
+    """Generated scenes of every size."""
+    specs = [f"streets:{scenes}?size={width}x{height}&seed={seed}" for width, height in SIZES]
+    return [scene.image for spec in specs for scene in open_data(spec).split("all")]
+
+
+def warm_up(bank: Bank) -> None:
+    """Compile or load all kernels that the sets of a bank and pooling need."""
+    noise = np.random.default_rng(0).integers(0, 256, (160, 160, 3), dtype=np.uint8)
+    list(measure(bank, [noise, noise]))
+
+
+def measure(bank: Bank, images: Iterable[Image]) -> list[Charge]:
+    """Do all there is to do on each image, as labeling would, coarse layers first; return what it cost."""
+    charges: list[Charge] = []
+    for image in images:
+        ledger = Ledger()
+        tree = Tree(image)
+        regions = RegionFeatures(bank, View(image, ledger), tree)
+        for layer in range(LAYERS):
+            if layer:
+                with ledger.charge(growth_work(tree, layer)):
+                    tree.grow(layer + 1)
+            if layer % 2:
+                for name in bank:
+                    regions.features(name, layer)
+        with ledger.charge(Work("paint", image.shape[0] * image.shape[1], len(tree.areas[-1]))):
+            paint(np.zeros(len(tree.areas[-1]), np.int16), tree)
+        charges += ledger.charges + _measure_crop(bank, image, tree)
+    return charges
+
+
+def _measure_crop(bank: Bank, image: Image, tree: Tree) -> list[Charge]:
+    """What extracting and pooling a quarter of the frame costs, where the crop is worth something."""
+    regions = RegionFeatures(bank, View(image), tree)
+    height, width = image.shape[:2]
+    middle = Rect(height // 4, width // 4, height - height // 4, width - width // 4)
+    for name, chosen in bank.items():
+        if chosen.local or not chosen.is_strided:
+            regions.extract(name, middle)
+            regions.features(name, LAYERS - 1)
+    return regions.view.ledger.charges
+
+
+def paint(labels: NDArray[np.int16], tree: Tree) -> NDArray[np.int16]:
+    """Give every pixel of the frame the label of its finest region."""
+    height, width = tree.size
+    blocks = labels[tree.pixels].repeat(tree.stride, axis=0).repeat(tree.stride, axis=1)
+    return blocks[:height, :width]
+
+
+def fit_costs(charges: Sequence[Charge]) -> dict[str, StepCost]:
+    """Fit the cost of every step that was charged."""
+    by_step: dict[str, list[Charge]] = defaultdict(list)
+    for charge in charges:
+        by_step[charge.work.step].append(charge)
+    return {step: _fit_step(own) for step, own in by_step.items()}
+
+
+def _fit_step(charges: Sequence[Charge]) -> StepCost:
+    """Least squares of relative errors to the median of each size, without negative parts."""
+    by_size: dict[tuple[int, int], list[float]] = defaultdict(list)
+    for charge in charges:
+        by_size[charge.work.pixels, charge.work.regions].append(charge.ms)
+    medians = np.array([np.median(times) for times in by_size.values()])
+    repeats = np.sqrt([len(times) for times in by_size.values()])
+    sizes = np.array([(1, pixels, regions) for pixels, regions in by_size], np.float64)
+    # Each size counts as often as it was measured, and by its relative error.
+    scale = repeats / np.maximum(medians, 1e-4)
+    units = np.maximum(sizes.max(axis=0), 1)
+    parts, _ = nnls(sizes / units * scale[:, None], medians * scale)
+    fixed, per_pixel, per_region = (parts / units).tolist()
+    fitted = StepCost(fixed, per_pixel, per_region, 1.0)
+    ratios = [charge.ms / max(fitted.typical(charge.work), 1e-4) for charge in charges]
+    high = max(1.0, float(np.quantile(ratios, HIGH_QUANTILE))) * HIGH_MARGIN
+    return StepCost(fixed, per_pixel, per_region, high)
