@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 LAYERS = 8
 """Layers of a full tree, the whole image among them."""
 
@@ -24,9 +26,8 @@ def region_counts(pixels: int) -> tuple[int, ...]:
     one region evenly.
     """
     growth = pixels / LADDER_PIXELS
-    return tuple(
-        max(1, round(count * growth ** (layer / (LAYERS - 1)))) for layer, count in enumerate(LADDER)
-    )
+    counts = (round(count * growth ** (layer / (LAYERS - 1))) for layer, count in enumerate(LADDER))
+    return tuple(accumulate(counts, max))  # which the counts of tiny images need
 
 
 def layer_strides(pixels: int) -> tuple[int, ...]:
