@@ -13,7 +13,10 @@ from anyscene.benchmarks.figures import Figure, Report, Request, describe_machin
 from anyscene.errors import ConfigError
 
 BENCHES = {
+    "frontier": "The network run whole at fixed input sizes: the rival that anytime labeling must beat",
     "metrics": "Counting and scoring label maps, against scikit-learn",
+    "streets": "Generating labelled street scenes",
+    "tree": "Growing segmentation trees, against scikit-image and OpenCV",
 }
 """Name -> what it measures. A bench is imported only when it is run."""
 

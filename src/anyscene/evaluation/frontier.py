@@ -18,11 +18,11 @@ from anyscene import metrics
 from anyscene.data import Scene
 from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores
 from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
+from anyscene.hierarchy import WORKING_LONG_SIDE
 
 SCALES = (0.17, 0.2, 0.25, 0.3, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 """Input sizes relative to the working frame."""
 
-LONG_SIDE = 480
 TOLERANCE = 0.002
 
 Paint = Callable[[NDArray[np.float32], int, tuple[int, int]], NDArray[np.int16]]
@@ -75,9 +75,14 @@ def label_whole(
 ) -> NDArray[np.int16]:
     """Label an image with one run of the network at a scale of the working frame."""
     height, width = image.shape[:2]
-    frame = min(1.0, LONG_SIDE / max(height, width))
-    scores = network.scores(fit(image, input_size(height, width, scale * frame)), head)
+    scores = network.scores(fit_to_frame(image, scale), head)
     return paint(scores, head.classes, (height, width))
+
+
+def fit_to_frame(image: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
+    """Make the network's input from an image, or a part of one, at a scale of the working frame."""
+    height, width = image.shape[:2]
+    return fit(image, input_size(height, width, scale * min(1.0, WORKING_LONG_SIDE / max(height, width))))
 
 
 def best_within(points: Sequence[Point], cost_ms: float) -> float:

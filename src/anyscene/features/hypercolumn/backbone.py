@@ -14,6 +14,7 @@ import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,11 @@ class Backbone:
             f"every part of the backbone was fitted to image {key}, so its scores cannot be learned from; "
             "use a backbone with the parts 'a' and 'b', or other images"
         )
+
+
+def shipped_backbone() -> Path:
+    """Where the backbone that comes with anyscene lies."""
+    return Path(str(resources.files("anyscene"))) / "models" / "joint.backbone"
 
 
 def write_backbone(path: Path, backbone: Backbone) -> None:

@@ -1,0 +1,186 @@
+"""`bench frontier`: the network run whole at fixed input sizes, on held-out images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene import metrics
+from anyscene.benchmarks.figures import Bar, Figure, Request, missing
+from anyscene.benchmarks.timing import interleave
+from anyscene.data import DataSet, SceneList
+from anyscene.data import open as open_data
+from anyscene.errors import ConfigError
+from anyscene.evaluation.frontier import Point, fit_to_frame, label_whole, measure_frontier
+from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone, shipped_backbone
+from anyscene.features.hypercolumn.crops import best_crop
+from anyscene.features.hypercolumn.keys import image_key
+from anyscene.features.hypercolumn.labels import labels_by_scores
+from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
+from anyscene.hierarchy import WORKING_LONG_SIDE
+
+FULL_BARS = {
+    "camvid": {"pixel": 0.92, "class": 0.78, "iou": 0.66},
+    "stanford": {"pixel": 0.865, "iou": 0.69},
+    "siftflow": {"pixel": 0.85, "iou": 0.37},
+}
+SMALLER_BARS = {"camvid": {0.5: {"pixel": 0.91, "iou": 0.62}, 0.25: {"pixel": 0.88, "iou": 0.53}}}
+CROSS_FIT = (("a", "b"), ("b", "a"))
+CROP_SCENES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """What is measured: a data set, and a backbone that has a head for it."""
+
+    kind: str
+    dataset: DataSet
+    backbone: Backbone
+
+    def network(self, part: str) -> Network:
+        return Network(self.backbone.graphs[part])
+
+    def head(self, part: str) -> Head:
+        head = self.backbone.heads[part, self.kind]
+        return Head(head.weight[: head.classes], head.bias[: head.classes], head.classes)
+
+
+def run(request: Request) -> Iterator[Figure]:
+    """Measure the frontier on `request.data`; for CamVid also the halves that judge each other."""
+    if request.data is None:
+        raise ConfigError("bench frontier needs a data set, such as --data camvid:PATH")
+    kind = request.data.split(":", 1)[0]
+    backbone = read_backbone(Path(request.model) if request.model else shipped_backbone())
+    if kind not in backbone.classes:
+        raise ConfigError(f"the backbone has no head for {kind}; it has {', '.join(backbone.classes)}")
+    subject = _Subject(kind, open_data(request.data), backbone)
+    split = request.split or "val"
+    scenes = subject.dataset.split(split)
+    _refuse_seen(scenes, backbone, split)
+    points = measure_frontier(subject.network(MAIN), subject.head(MAIN), scenes)
+    yield from _quality(subject, points)
+    yield Figure(
+        "frontier: input sizes measured",
+        Bar("at least", 8),
+        len(points),
+        parts={"points": [_plain(point) for point in points], "split": split, "images": len(scenes)},
+    )
+    for fitted, judged in CROSS_FIT:
+        yield _cross_fit(subject, fitted, judged)
+    yield from _crops(subject, scenes)
+    yield from _against_torch(subject, scenes)
+
+
+def _quality(subject: _Subject, points: Sequence[Point]) -> Iterator[Figure]:
+    wanted = {1.0: FULL_BARS.get(subject.kind, {}), **SMALLER_BARS.get(subject.kind, {})}
+    for point in points:
+        for score, bar in wanted.get(point.scale, {}).items():
+            yield Figure(
+                f"{subject.kind} at {point.scale:g} of the frame: {score}",
+                Bar("at least", bar),
+                _scores(point)[score],
+                parts=_plain(point) | {"classes": _per_class(point, subject)},
+            )
+
+
+def _cross_fit(subject: _Subject, fitted: str, judged: str) -> Figure:
+    name = f"cross-fit: pixel accuracy of the half {fitted} on {judged}, full size"
+    if fitted not in subject.backbone.graphs:
+        return Figure(name, None, None, skipped=f"the backbone has no part '{fitted}'")
+    if judged not in subject.dataset.splits:
+        return Figure(name, None, None, skipped=f"the data set has no split '{judged}'")
+    scenes = subject.dataset.split(judged)
+    points = measure_frontier(subject.network(fitted), subject.head(fitted), scenes, (0.25, 0.5, 1.0))
+    full = points[-1]
+    parts = {"points": [_plain(point) for point in points], "classes": _per_class(full, subject)}
+    return Figure(name, None, full.pixel, parts=parts)
+
+
+def _crops(subject: _Subject, scenes: SceneList) -> Iterator[Figure]:
+    """Compare the labels inside the most doubtful crop with those of the whole run."""
+    network, head = subject.network(MAIN), subject.head(MAIN)
+    same = pixels = 0
+    inside = {name: np.zeros((head.classes, head.classes + 1), np.int64) for name in ("whole", "crop")}
+    for index in range(0, len(scenes), max(1, len(scenes) // CROP_SCENES)):
+        scene = scenes[index]
+        height, width = scene.image.shape[:2]
+        if scene.truth is None or max(height, width) > WORKING_LONG_SIDE:
+            continue  # crops are made of the working frame; larger images would be compared at two scales
+        crop = best_crop(_doubt(network, head, scene.image), (height, width), 1.0, 0.5)
+        if crop is None:
+            continue
+        rect = np.s_[crop.rect.top : crop.rect.bottom, crop.rect.left : crop.rect.right]
+        whole = label_whole(network, head, scene.image, 1.0)[rect]
+        size = crop.rect.height, crop.rect.width
+        scores = network.scores(fit(scene.image[rect], input_size(*size, 1.0)), head)
+        labels = labels_by_scores(scores, head.classes, size)
+        same += int((labels == whole).sum())
+        pixels += labels.size
+        for name, made in (("whole", whole), ("crop", labels)):
+            inside[name] += metrics.count(scene.truth[rect], made, head.classes)
+    accuracy = {name: metrics.pixel_accuracy(counts) for name, counts in inside.items()}
+    parts = {"pixels": pixels, "pixel accuracy": accuracy}
+    yield Figure("crops: labels equal to the whole run's", Bar("at least", 0.98), same / pixels, parts=parts)
+    loss = 100 * (accuracy["whole"] - accuracy["crop"])
+    yield Figure("crops: accuracy lost inside", Bar("at most", 0.2), loss, unit="points", parts=parts)
+
+
+def _against_torch(subject: _Subject, scenes: SceneList) -> Iterator[Figure]:
+    time_name = "ONNX Runtime's time against torch's, full size"
+    same_name = "labels equal to torch's"
+    if reason := missing("torch"):
+        yield Figure(time_name, Bar("at most", 0.6), None, skipped=reason)
+        yield Figure(same_name, Bar("at least", 0.999), None, skipped=reason)
+        return
+    from anyscene.learning.backbone.rebuild import torch_scores
+
+    network, head = subject.network(MAIN), subject.head(MAIN)
+    rival = torch_scores(subject.backbone.graphs[MAIN], head)
+    few = range(0, len(scenes), max(1, len(scenes) // 10))
+    images = [fit_to_frame(scenes.image(index), 1.0) for index in few]
+    timings = interleave(
+        {"onnxruntime": lambda: network.scores(images[0], head), "torch": lambda: rival(images[0])}, rounds=15
+    )
+    ratio = 1 / timings.speedup("onnxruntime", "torch")
+    yield Figure(time_name, Bar("at most", 0.6), ratio, parts={"seconds": timings.medians()})
+    agree = [
+        labels_by_scores(network.scores(image, head), head.classes, image.shape[:2])
+        == labels_by_scores(rival(image), head.classes, image.shape[:2])
+        for image in images
+    ]
+    shares = [float(same.mean()) for same in agree]
+    yield Figure(same_name, Bar("at least", 0.999), float(np.mean(shares)), parts={"images": len(images)})
+
+
+def _doubt(network: Network, head: Head, image: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """The entropy of a cheap run's probabilities: where a closer look may pay."""
+    scores = network.scores(fit_to_frame(image, 0.25), head)
+    chances = np.exp(scores - scores.max(axis=2, keepdims=True))
+    chances /= chances.sum(axis=2, keepdims=True)
+    return np.asarray(-(chances * np.log(chances + 1e-9)).sum(axis=2), np.float32)
+
+
+def _refuse_seen(scenes: SceneList, backbone: Backbone, split: str) -> None:
+    seen = sum(image_key(scenes.image(index)) in backbone.seen[MAIN] for index in range(len(scenes)))
+    if seen:
+        raise ConfigError(
+            f"the backbone was fitted to {seen} of the {len(scenes)} images of '{split}'; "
+            "a figure on them would mean nothing: choose a split that it has not seen"
+        )
+
+
+def _scores(point: Point) -> dict[str, float]:
+    return {"pixel": point.pixel, "class": point.class_mean, "iou": point.iou}
+
+
+def _plain(point: Point) -> dict[str, float | str]:
+    return {"scale": point.scale, "cost_ms": point.cost_ms, "painting": point.painting, **_scores(point)}
+
+
+def _per_class(point: Point, subject: _Subject) -> dict[str, float | None]:
+    table = metrics.per_class(point.counts, subject.dataset.classes)
+    return {score.name: None if np.isnan(score.iou) else score.iou for score in table}

@@ -1,0 +1,53 @@
+"""The network in torch again from its exported graph, to compare the two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import torch
+from numpy.typing import NDArray
+from onnx import numpy_helper
+
+from anyscene.features.hypercolumn.network import Head
+from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE
+from anyscene.learning.backbone.network import SceneNetwork
+
+
+def torch_scores(graph: bytes, head: Head) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
+    """A function from images uint8[H, W, 3] to scores float32[H/4, W/4, K], computed by torch.
+
+    The weights are the graph's own, so that any difference is one of arithmetic.
+    """
+    network = SceneNetwork({"scores": len(head.bias)})
+    stored = [
+        torch.from_numpy(numpy_helper.to_array(tensor).astype(np.float32))
+        for tensor in onnx.load_from_string(graph).graph.initializer
+        if tensor.name.startswith("weights_")
+    ]
+    convolutions = [name.removesuffix(".weight") for name in network.state_dict() if name.endswith(".weight")]
+    shared = [name for name in _in_export_order(convolutions) if not name.startswith("heads")]
+    state: dict[str, torch.Tensor] = {}
+    for name, (weight, bias) in zip(shared, zip(stored[::2], stored[1::2], strict=True), strict=True):
+        state |= {f"{name}.weight": weight, f"{name}.bias": bias}
+    state["heads.scores.weight"] = torch.from_numpy(head.weight)[:, :, None, None]
+    state["heads.scores.bias"] = torch.from_numpy(head.bias)
+    network.load_state_dict(state)
+    network.eval().to(memory_format=torch.channels_last)
+
+    def scores(image: NDArray[np.uint8]) -> NDArray[np.float32]:
+        planes = (torch.from_numpy(image).permute(2, 0, 1)[None].float() - CHANNEL_MEAN) / CHANNEL_SCALE
+        with torch.inference_mode():
+            result = network(planes.contiguous(memory_format=torch.channels_last), "scores")
+        return np.ascontiguousarray(result[0].permute(1, 2, 0).numpy())
+
+    return scores
+
+
+def _in_export_order(names: list[str]) -> list[str]:
+    """Sort as `export_graph` visits them: backbone, laterals, then the decoder from coarse to fine."""
+    mixes = [name for name in names if name.startswith("mix")]
+    levels = sorted({name.split(".")[1] for name in mixes}, reverse=True)
+    ordered = [name for level in levels for name in mixes if name.split(".")[1] == level]
+    return [name for name in names if not name.startswith("mix")] + ordered

@@ -1,0 +1,196 @@
+"""The network, its training and its export; all of it needs torch."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from anyscene.apps.main import app
+from anyscene.errors import AnysceneError, ConfigError, ModelError
+from anyscene.features.hypercolumn.backbone import read_backbone
+from anyscene.features.hypercolumn.keys import image_key
+from anyscene.features.hypercolumn.network import Head, Network
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.train
+
+TINY = """
+steps = 4
+batch = 2
+warm_up = 1
+long_side = 64
+smallest = 0.5
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def network():
+    from anyscene.learning.backbone.network import SceneNetwork, imagenet_weights, load_imagenet
+
+    torch.manual_seed(0)
+    network = SceneNetwork({"some": 5})
+    load_imagenet(network, imagenet_weights())
+    return network.eval()
+
+
+def noise(height, width, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
+
+
+def head_of(network):
+    layer = network.heads["some"]
+    return Head(layer.weight.detach().numpy()[:, :, 0, 0].copy(), layer.bias.detach().numpy().copy(), 5)
+
+
+def test_folding_batch_normalisation_changes_nothing(network):
+    from anyscene.learning.backbone.network import imagenet_weights
+
+    weights = imagenet_weights()
+    x = torch.rand(1, 3, 32, 32)
+    plain = torch.nn.functional.conv2d(x, weights["_conv_stem.weight"], stride=2, padding=1)
+    keys = ("_bn0.running_mean", "_bn0.running_var", "_bn0.weight", "_bn0.bias")
+    plain = torch.nn.functional.batch_norm(plain, *(weights[key] for key in keys), eps=1e-3)
+    torch.testing.assert_close(network.stem(x), plain, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [(32, 32), (64, 160), (96, 128)])
+def test_the_exported_graph_gives_torchs_scores_at_any_size(network, size):
+    from anyscene.learning.backbone.export import export_graph
+    from anyscene.learning.backbone.rebuild import torch_scores
+
+    graph, head, image = export_graph(network), head_of(network), noise(*size)
+    scores = Network(graph).scores(image, head)
+    assert scores.shape == (size[0] // 4, size[1] // 4, 5)
+    np.testing.assert_allclose(scores, torch_scores(graph, head)(image), atol=1e-3)
+
+
+def test_a_crop_far_from_its_border_sees_what_the_whole_sees(network):
+    from anyscene.learning.backbone.export import export_graph
+
+    image, head = noise(32, 1024), head_of(network)
+    runner = Network(export_graph(network))
+    whole = runner.scores(image, head)
+    crop = runner.scores(np.ascontiguousarray(image[:, 32 * 8 : 32 * 24]), head)
+    middle = slice(8 * 7, 8 * 9)
+    np.testing.assert_allclose(crop[:, middle], whole[:, 8 * 8 :][:, middle], atol=0.05)
+
+
+def sources():
+    from anyscene.data import open as open_data
+    from anyscene.learning.backbone.batches import Source
+
+    scenes = list(open_data("streets:10?size=64x64").split("train"))
+    return [Source("streets", [scene.image for scene in scenes], [scene.truth for scene in scenes])]
+
+
+def fit(recipe, checkpoint, report=lambda progress: None):
+    from anyscene.learning.backbone.trainer import train
+
+    return train(sources(), {"streets": 11}, recipe, checkpoint, 3, report, lambda network: "")
+
+
+def tiny_recipe(tmp_path):
+    from anyscene.learning.backbone.recipe import read_recipe
+
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    return read_recipe(path)
+
+
+def test_a_killed_run_resumes_to_the_same_weights_bit_for_bit(tmp_path, monkeypatch):
+    from anyscene.learning.backbone import trainer
+
+    monkeypatch.setattr(trainer, "CHECKPOINT_SECONDS", 0.0)
+    recipe = tiny_recipe(tmp_path)
+    through = fit(recipe, tmp_path / "through")
+
+    class Killed(Exception):
+        pass
+
+    def kill(progress):
+        if progress.step == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        fit(recipe, tmp_path / "killed", kill)
+    resumed = fit(recipe, tmp_path / "killed")
+    for name, value in through.state_dict().items():
+        assert torch.equal(value, resumed.state_dict()[name]), name
+
+
+def test_training_lowers_the_loss(tmp_path):
+    losses = []
+    recipe = tiny_recipe(tmp_path).model_copy(update={"steps": 30})
+    fit(recipe, tmp_path / "checkpoint", lambda progress: losses.append(progress.loss))
+    assert losses[-1] < losses[0]
+
+
+def test_a_checkpoint_of_another_recipe_is_refused(tmp_path):
+    recipe = tiny_recipe(tmp_path)
+    fit(recipe, tmp_path / "checkpoint")
+    with pytest.raises(ModelError, match="another recipe, seed or data"):
+        fit(recipe.model_copy(update={"batch": 3}), tmp_path / "checkpoint")
+
+
+def test_a_torn_checkpoint_is_refused(tmp_path):
+    (tmp_path / "checkpoint").write_bytes(b"torn")
+    with pytest.raises(ModelError, match="delete it to start anew"):
+        fit(tiny_recipe(tmp_path), tmp_path / "checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("steps = 0", "'steps'"), ("stepz = 3", "'stepz'"), ("steps = ", "not valid TOML")]
+)
+def test_a_wrong_recipe_is_one_sentence(tmp_path, text, words):
+    from anyscene.learning.backbone.recipe import read_recipe
+
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=words):
+        read_recipe(path)
+
+
+def test_rare_classes_weigh_more_and_a_pixel_weighs_one_on_average():
+    from anyscene.learning.backbone.batches import class_weights
+
+    truth = np.zeros((10, 10), np.int16)
+    truth[0, :5] = 1
+    truth[1] = -1
+    weights = class_weights([truth], 3, 0.3)
+    assert weights[1] > weights[0] > 0
+    assert weights[2] == 0
+    known = truth[truth >= 0]
+    assert weights[known].mean() == pytest.approx(1)
+
+
+def test_the_command_trains_all_parts_and_writes_a_backbone(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TINY)
+    spec = "streets:30?size=64x64"
+    out = tmp_path / "small.backbone"
+    command = ["train-backbone", "--data", spec, "--run", str(tmp_path / "run"), "-o", str(out)]
+    result = CliRunner().invoke(app, [*command, "--recipe", str(tmp_path / "tiny.toml"), "--threads", "1"])
+    assert result.exit_code == 0, result.output
+    backbone = read_backbone(out)
+    assert set(backbone.graphs) == {"train", "a", "b"}
+    from anyscene.data import open as open_data
+
+    for scene in open_data(spec).split("train"):
+        part = backbone.part_for(image_key(scene.image))
+        assert part in {"a", "b"}
+        head = backbone.heads[part, "streets"]
+    scores = Network(backbone.graphs["train"]).scores(noise(64, 64), head)
+    assert scores.shape == (16, 16, len(head.bias))
+
+
+def test_an_unknown_part_is_refused(tmp_path):
+    command = ["train-backbone", "--data", "streets:10", "--run", str(tmp_path), "--part", "c"]
+    result = CliRunner().invoke(app, command)
+    assert isinstance(result.exception, AnysceneError)
+    assert "no part 'c'" in str(result.exception)
