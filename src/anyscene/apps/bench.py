@@ -24,6 +24,9 @@ def bench(
         str | None, typer.Option(metavar="SPEC", help="Data set to measure on, such as camvid:PATH.")
     ] = None,
     split: Annotated[str | None, typer.Option(help="Part of the data set.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Model or backbone to measure; default: what ships.")
+    ] = None,
     json: JsonOption = None,
 ) -> None:
     """Run a benchmark and hold it to its bars.
@@ -39,7 +42,7 @@ def bench(
         emit_json(benchmarks.BENCHES, json)
         return
     with busy(f"bench {name}"):
-        report = benchmarks.run(name, Request(data, split))
+        report = benchmarks.run(name, Request(data, split, model))
     rows = [_row(figure) for figure in report.figures]
     console(json).print(table(f"bench {name}", ("figure", "value", "bar", "holds"), rows))
     emit_json(report.to_json(), json)
@@ -47,11 +50,15 @@ def bench(
 
 
 def _row(figure: Figure) -> tuple[object, ...]:
-    bar = f"{figure.bar.comparison} {_number(figure.bar.value, figure.unit)}"
+    bar = f"{figure.bar.comparison} {_number(figure.bar.value, figure.unit)}" if figure.bar else "-"
     if figure.value is None:
         return figure.name, "-", bar, Text(f"skipped: {figure.skipped}", style="yellow")
-    verdict = Text("yes", style="green") if figure.holds else Text("NO", style="bold red")
-    return figure.name, _number(figure.value, figure.unit), bar, verdict
+    verdicts = {
+        True: Text("yes", style="green"),
+        False: Text("NO", style="bold red"),
+        None: Text("reported", style="dim"),
+    }
+    return figure.name, _number(figure.value, figure.unit), bar, verdicts[figure.holds]
 
 
 def _number(value: float, unit: str) -> str:

@@ -25,10 +25,12 @@ class Request:
     """What the caller gives a bench to work on; a figure whose data was not given is skipped.
 
     data: a data set specification. split: which part of it; None leaves the choice to the bench.
+    model: a model or backbone file; None stands for the one that ships.
     """
 
     data: str | None = None
     split: str | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,13 @@ class Bar:
 class Figure:
     """One measured number and the bar that it is held to.
 
+    bar: None for a number that is reported and held to nothing.
     value: None when the figure was skipped; `skipped` then says why.
     parts: whatever the value was made of, for those who want to look closer; plain JSON.
     """
 
     name: str
-    bar: Bar
+    bar: Bar | None
     value: float | None
     unit: str = ""
     parts: Mapping[str, Any] = field(default_factory=dict)
@@ -64,8 +67,8 @@ class Figure:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the bar was cleared; None when the figure was skipped."""
-        return None if self.value is None else self.bar.holds(self.value)
+        """Whether the bar was cleared; None when there is no bar or the figure was skipped."""
+        return None if self.value is None or self.bar is None else self.bar.holds(self.value)
 
     def to_json(self) -> dict[str, Any]:
         """The figure as one entry of a report."""
@@ -73,8 +76,8 @@ class Figure:
             # JSON has no NaN or infinity; what could not be computed has no value and does not hold.
             "value": self.value if self.value is not None and math.isfinite(self.value) else None,
             "unit": self.unit,
-            "comparison": self.bar.comparison,
-            "bar": self.bar.value,
+            "comparison": self.bar.comparison if self.bar else None,
+            "bar": self.bar.value if self.bar else None,
             "holds": self.holds,
             "parts": dict(self.parts),
         } | ({"skipped": self.skipped} if self.skipped else {})
@@ -90,11 +93,10 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 when all bars that were tried hold, 1 when one does not, 2 when none could be tried."""
-        outcomes = [figure.holds for figure in self.figures if figure.holds is not None]
-        if not outcomes:
+        """0 when all bars that were tried hold, 1 when one does not, 2 when nothing could be measured."""
+        if all(figure.value is None for figure in self.figures):
             return 2
-        return 0 if all(outcomes) else 1
+        return 1 if any(figure.holds is False for figure in self.figures) else 0
 
     def to_json(self) -> dict[str, Any]:
         """The report as every bench writes it."""
