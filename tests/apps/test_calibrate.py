@@ -1,0 +1,21 @@
+"""`anyscene calibrate`: fast, kept, and told as JSON."""
+
+import json
+import time
+
+from typer.testing import CliRunner
+
+from anyscene.apps.main import app
+from anyscene.features.costs import load_calibration
+
+
+def test_a_quick_calibration_takes_seconds_and_is_kept():
+    begun = time.process_time()
+    result = CliRunner().invoke(app, ["calibrate", "--quick", "--json", "-"])
+    assert result.exit_code == 0, result.output
+    assert time.process_time() - begun < 20
+    document = json.loads(result.stdout)
+    kept = load_calibration(document["key"])
+    assert kept is not None
+    assert kept.to_json() == document
+    assert {"extract:semantics", "pool:color", "grow:7", "paint"} <= document["steps"].keys()

@@ -1,0 +1,157 @@
+"""Region features: lazy, final once pooled, and the same whichever way they were asked for."""
+
+import numpy as np
+import pytest
+
+from anyscene.errors import ConfigError
+from anyscene.features import FeatureSet, Pooling, Rect, RegionFeatures, View
+from anyscene.hierarchy import LAYERS, Tree
+
+
+class Echo(FeatureSet):
+    """A set that is not local: its map is the crop's own number, so mixing two crops would show."""
+
+    name = "echo"
+    dimensions = channels = 1
+    pooling = Pooling.MEAN
+    stride = 0
+
+    def __init__(self):
+        self.calls = 0
+
+    def extract(self, view, rect, stride):
+        """One cell for each crop."""
+        self.calls += 1
+        return np.full((3, 4, 1), self.calls, np.float32)
+
+
+def region_features(bank, image, depth=LAYERS):
+    tree = Tree(image)
+    tree.grow(depth)
+    return RegionFeatures(bank, View(image), tree), tree
+
+
+def steps(regions):
+    return [charge.work.step for charge in regions.view.ledger.charges]
+
+
+def test_nothing_is_computed_until_asked_for(bank, street):
+    regions, _ = region_features(bank, street)
+    assert steps(regions) == []
+    regions.features("lbp", 2)
+    assert {step for step in steps(regions) if "extract" in step} == {"extract:lbp"}
+
+
+def test_asking_again_costs_nothing(bank, street):
+    regions, _ = region_features(bank, street)
+    for name in bank:
+        regions.features(name, 5)
+    before = len(steps(regions))
+    for name in bank:
+        assert regions.pending(name, 5) == []
+        regions.features(name, 5)
+    assert len(steps(regions)) == before
+
+
+def test_shared_maps_are_charged_once_to_whoever_came_first(bank, street):
+    regions, _ = region_features(bank, street)
+    assert "shared:gradient" in [work.step for work in regions.pending("hog", 3)]
+    regions.features("hog", 3)
+    assert "shared:gradient" not in [work.step for work in regions.pending("geometry", 3)]
+    regions.features("geometry", 3)
+    assert steps(regions).count("shared:gradient") == 1
+
+
+def test_foreseen_work_is_the_work_done(bank, street):
+    regions, tree = region_features(bank, street, 3)
+    for depth in (3, 6, LAYERS):
+        tree.grow(depth)
+        for name in bank:
+            foreseen = regions.pending(name, depth - 1)
+            before = len(regions.view.ledger.charges)
+            regions.features(name, depth - 1)
+            done = [charge.work for charge in regions.view.ledger.charges[before:]]
+            # Taps that another set left behind are foreseen all the same.
+            assert {work for work in foreseen if work.step != "taps"} == {
+                work for work in done if work.step != "taps"
+            }
+
+
+def test_features_do_not_depend_on_how_the_tree_was_grown(bank, street):
+    at_once, _ = region_features(bank, street)
+    stepwise, tree = region_features(bank, street, 1)
+    for depth in range(1, LAYERS + 1):
+        tree.grow(depth)
+        for name in bank:
+            stepwise.features(name, depth - 1)
+    for name in bank:
+        for layer in range(LAYERS):
+            np.testing.assert_allclose(
+                stepwise.features(name, layer), at_once.features(name, layer), atol=1e-5
+            )
+
+
+def test_growing_the_tree_pools_new_layers_only(bank, street):
+    regions, tree = region_features(bank, street, 3)
+    coarse = regions.features("texture", 2)
+    tree.grow(LAYERS)
+    assert not [work for work in regions.pending("texture", 2) if work.step.startswith(("pool", "extract"))]
+    assert not [work for work in regions.pending("texture", LAYERS - 1) if work.step.startswith("extract")]
+    regions.features("texture", LAYERS - 1)
+    assert regions.features("texture", 2) is coarse
+    assert steps(regions).count("extract:texture") == 1
+
+
+@pytest.mark.parametrize("name", ["lbp", "hog", "sift", "texture"])
+def test_a_crop_is_exact_and_is_completed_without_repeating_work(bank, name):
+    image = np.random.default_rng(3).integers(0, 256, (150, 200, 3), dtype=np.uint8)
+    whole, _ = region_features(bank, image)
+    pieces, _ = region_features(bank, image)
+    pieces.extract(name, Rect(20, 70, 60, 120))
+    covered = pieces.covered(name, LAYERS - 1)
+    assert 0 < covered.sum() < len(covered)
+    assert 0 < pieces.covered_share(name) < 1
+    finest = whole.features(name, LAYERS - 1)
+    np.testing.assert_allclose(pieces.features(name, LAYERS - 1)[covered], finest[covered], atol=1e-6)
+    pieces.extract(name)
+    assert pieces.covered_share(name) == 1
+    for layer in range(LAYERS):
+        assert pieces.covered(name, layer).all()
+        np.testing.assert_allclose(pieces.features(name, layer), whole.features(name, layer), atol=1e-6)
+    extracted = sum(c.work.pixels for c in pieces.view.ledger.charges if c.work.step == f"extract:{name}")
+    assert extracted == 150 * 200
+
+
+def test_a_crop_costs_what_its_area_is(bank, street):
+    regions, _ = region_features(bank, street)
+    foreseen = regions.pending("lbp", LAYERS - 1, Rect(0, 0, 60, 60))
+    assert [work.pixels for work in foreseen if work.step == "extract:lbp"] == [64 * 64]
+
+
+def test_crops_that_stand_alone_never_mix_in_a_region(street):
+    regions, tree = region_features({"echo": Echo()}, street)
+    height, width = street.shape[:2]
+    regions.extract("echo", Rect(0, 0, height, width // 2))
+    regions.extract("echo", Rect(0, width // 4, height, width))
+    for layer in range(LAYERS):
+        covered = regions.covered("echo", layer)
+        boxes = tree.boxes[layer]
+        in_first, in_second = boxes[:, 3] <= width // 2, boxes[:, 1] >= width // 4
+        np.testing.assert_array_equal(covered, in_first | in_second)
+        values = regions.features("echo", layer)[:, 0]
+        np.testing.assert_allclose(values[in_first], 1, rtol=1e-5)
+        np.testing.assert_allclose(values[in_second & ~in_first], 2, rtol=1e-5)
+
+
+def test_a_crop_in_hand_is_not_extracted_again(street):
+    echo = Echo()
+    regions, _ = region_features({"echo": echo}, street)
+    regions.extract("echo")
+    regions.extract("echo", Rect(5, 5, 50, 50))
+    assert echo.calls == 1
+    assert regions.pending("echo", 3, Rect(5, 5, 50, 50))[0].step != "extract:echo"
+
+
+def test_view_and_tree_must_be_of_one_frame(bank, street):
+    with pytest.raises(ConfigError, match="use one"):
+        RegionFeatures(bank, View(street[:50]), Tree(street))
