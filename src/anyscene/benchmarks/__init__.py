@@ -13,6 +13,7 @@ from anyscene.benchmarks.figures import Figure, Report, Request, describe_machin
 from anyscene.errors import ConfigError
 
 BENCHES = {
+    "features": "Feature sets against scikit-image and OpenCV, their costs foretold, what they are good for",
     "frontier": "The network run whole at fixed input sizes: the rival that anytime labeling must beat",
     "metrics": "Counting and scoring label maps, against scikit-learn",
     "streets": "Generating labelled street scenes",

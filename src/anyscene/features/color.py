@@ -19,7 +19,7 @@ class Color(FeatureSet):
 
     name = "color"
     dimensions = 30
-    needs = ("rgb", "lab")
+    needs = ("lab",)
     pooling = Pooling.MARGINALS
     channels = 3
     stride = None

@@ -33,7 +33,7 @@ CHANNELS = 3 + sum(map(len, LAB_KNOTS)) + 1 + DIRECTIONS
 REACH = 28
 """How far from its point a filter's rectangle may lie, in blocks."""
 
-MAPS = ("rgb/4", "lab/4", "grey", "gradient", "layout_integral")
+MAPS = ("lab/4", "grey", "gradient", "layout_integral")
 """The shared maps behind the filters."""
 
 

@@ -32,7 +32,7 @@ class RegionFeatures:
     grown when they were asked for. What was extracted or pooled once is never computed again: when the tree
     grows, only its new layers are pooled.
 
-    bank: the sets to draw from. view: the image. tree: its tree, which the caller grows.
+    bank: the sets to draw from. view: the image. tree: of the same image; the caller grows it.
     """
 
     def __init__(self, bank: Bank, view: View, tree: Tree) -> None:
@@ -42,6 +42,7 @@ class RegionFeatures:
             )
         self.bank = bank
         self.view = view
+        view.shrunk = tree.shrunk
         self.layers = Layers(tree, view.ledger)
         self._pieces: dict[tuple[str, int], list[Piece]] = {}
         self._tiles: dict[str, Tiles] = {}

@@ -35,7 +35,7 @@ class Texture(FeatureSet):
     """
 
     name = "texture"
-    needs = ("rgb/2", "lab/2")
+    needs = ("lab/2",)
     pooling = Pooling.WORDS
     stride = STRIDE
     local = True

@@ -53,6 +53,8 @@ class View:
 
     image: uint8[h, w, 3], RGB, the working frame: feature sets never see the image at another size.
     ledger: what was spent on this image; whoever first asks for a shared map causes its charge.
+    shrunk: gives the image with blocks of `stride` by `stride` pixels as one. A tree grows on such images, so
+        when there is one it takes over (`Tree.shrunk`), and they cost nothing here.
     """
 
     def __init__(self, image: NDArray[np.uint8], ledger: Ledger | None = None) -> None:
@@ -62,7 +64,8 @@ class View:
             )
         self.image = image
         self.ledger = Ledger() if ledger is None else ledger
-        self._maps: dict[tuple[str, int], Any] = {("rgb", 1): image}
+        self.shrunk: Callable[[int], NDArray[np.uint8]] = self._shrink
+        self._maps: dict[tuple[str, int], Any] = {}
 
     @property
     def size(self) -> tuple[int, int]:
@@ -82,6 +85,9 @@ class View:
                 self._maps[key] = _SHARED_MAPS[name](self, stride)
         return self._maps[key]
 
+    def _shrink(self, stride: int) -> NDArray[np.uint8]:
+        return self.image if stride == 1 else halve(self._shrink(stride // 2))
+
     def shared_work(self, name: str, stride: int = 1) -> Work:
         """What computing a shared map amounts to."""
         step = f"shared:{name}" if stride == 1 else f"shared:{name}/{stride}"
@@ -93,24 +99,15 @@ class View:
 
 
 @shared_map
-def rgb(view: View, stride: int) -> NDArray[np.uint8]:
-    """The mean colour of each block, uint8[ceil(h / stride), ceil(w / stride), 3]; strides are 1, 2, 4..."""
-    image = view.image
-    for _ in range(stride.bit_length() - 1):
-        image = halve(image)  # twice by two is faster than once by four
-    return image
-
-
-@shared_map
 def lab(view: View, stride: int) -> NDArray[np.uint8]:
-    """CIE Lab of `rgb`, each channel scaled to a byte as OpenCV does."""
-    return np.asarray(cv2.cvtColor(view.shared("rgb", stride), cv2.COLOR_RGB2LAB))
+    """CIE Lab of the shrunken image, each channel scaled to a byte as OpenCV does."""
+    return np.asarray(cv2.cvtColor(view.shrunk(stride), cv2.COLOR_RGB2LAB))
 
 
 @shared_map
 def grey(view: View, stride: int) -> NDArray[np.uint8]:
-    """Luma of `rgb`, uint8."""
-    return np.asarray(cv2.cvtColor(view.shared("rgb", stride), cv2.COLOR_RGB2GRAY))
+    """Luma of the shrunken image, uint8."""
+    return np.asarray(cv2.cvtColor(view.shrunk(stride), cv2.COLOR_RGB2GRAY))
 
 
 @shared_map

@@ -57,7 +57,8 @@ class Tree:
         self.areas = [_frozen(np.array([height * width], np.int32))]
         self.boxes = [_frozen(np.array([[0, 0, height, width]], np.int32))]
         self._counts = region_counts(height * width)
-        self._pyramid = [np.ascontiguousarray(image)]
+        # Writeable, though nothing is written: kernels are compiled for such arrays.
+        self._pyramid = [np.require(image, requirements=["C", "W"])]
         self._level: Level | None = None
         self._pixels: NDArray[np.int32] | None = None
         # From the regions of the level in hand to the finest layer.
@@ -101,18 +102,23 @@ class Tree:
     def adjacency(self, layer: int) -> Adjacency:
         """Which regions of a layer in hand touch, along how long an outline, and how strongly it shows."""
         regions = self.region_map(layer)
-        image = self._image(self.strides[layer])
-        right, down = pixel_kernels.edge_weights(image, np.zeros_like(regions), 1)
+        image = self.shrunk(self.strides[layer])
+        right, down = pixel_kernels.edge_weights(image, _WHOLE, max(self.size))
         pairs, lengths, contrasts = region_kernels.region_graph(regions, len(self.areas[layer]), right, down)
         return Adjacency(pairs, lengths, contrasts / lengths)
+
+    def shrunk(self, stride: int) -> NDArray[np.uint8]:
+        """The image with every block of `stride` by `stride` pixels (a power of two) as one; computed once."""
+        step = stride.bit_length() - 1
+        while len(self._pyramid) <= step:
+            self._pyramid.append(halve(self._pyramid[-1]))
+        return self._pyramid[step]
 
     def _add_layer(self) -> None:
         stride, count = self.strides[self.depth], self._counts[self.depth]
         if self._level is None or self._level.stride != stride:
-            above, step = self.pixels, self.stride // stride
-            if self.depth == 1:
-                above, step = np.zeros((1, 1), np.int32), max(self.size)
-            self._level = make_level(self._image(stride), stride, self.size, above, step)
+            above, step = (self.pixels, self.stride // stride) if self._level else (_WHOLE, max(self.size))
+            self._level = make_level(self.shrunk(stride), stride, self.size, above, step)
             within = self._level.above
         else:
             within = self._names
@@ -127,19 +133,10 @@ class Tree:
         self._names = names
         self._pixels = None
 
-    def _image(self, stride: int) -> NDArray[np.uint8]:
-        """The image, shrunk."""
-        step = stride.bit_length() - 1
-        while len(self._pyramid) <= step:
-            self._pyramid.append(halve(self._pyramid[-1]))
-        return self._pyramid[step]
-
 
 def warm_up() -> None:
     """Compile (or load) all that growing a tree needs."""
-    side = 160  # large enough for two levels
-    noise = np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8)
-    tree = Tree(noise)
+    tree = Tree(np.zeros((1, 1, 3), np.uint8))
     tree.grow(LAYERS)
     tree.adjacency(LAYERS - 1)
 
@@ -147,3 +144,7 @@ def warm_up() -> None:
 def _frozen(array: NDArray[np.int32]) -> NDArray[np.int32]:
     array.flags.writeable = False
     return array
+
+
+_WHOLE = _frozen(np.zeros((1, 1), np.int32))
+"""The whole image as the layer above."""

@@ -1,0 +1,103 @@
+"""What the feature sets are good for: each alone, and all together, in the hands of a standard classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+import anyscene
+from anyscene.benchmarks.figures import Bar, Figure, Request
+from anyscene.benchmarks.timing import one_thread
+from anyscene.data.scenes import SceneList
+from anyscene.features import RegionFeatures, View, list_feature_sets
+from anyscene.features.training import CrossFit, fit_bank, labeled_frames
+from anyscene.hierarchy import LAYERS, Tree
+
+TRAINING_SCENES = 122
+TRAINING_ROWS = 30_000
+TREES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """The finest regions of some scenes.
+
+    features: for each set, float32[n, dimensions]. counts: int64[n, classes], pixels of each class.
+    """
+
+    features: dict[str, NDArray[np.float32]]
+    counts: NDArray[np.int64]
+
+
+def measure_usefulness(request: Request) -> Iterator[Figure]:
+    """Learn on finest regions of train, with out-of-fold scores, and count pixels that are right on val."""
+    together, losers = "all eight sets, pixel accuracy on val", "sets that do not beat the prior on val"
+    if request.data is None:
+        reason = "needs --data with the splits train and val"
+        yield Figure(together, Bar("at least", 0.78), None, skipped=reason)
+        yield Figure(losers, Bar("at most", 0), None, skipped=reason)
+        return
+    dataset = anyscene.data.open(request.data)
+    names = list_feature_sets()
+    rng = np.random.default_rng(0)
+    with one_thread():
+        banks = fit_bank(dataset, rng)
+        train, val = dataset.split("train"), dataset.split("val")
+        learned = _regions(train[:: -(-len(train) // TRAINING_SCENES)], banks, len(dataset.classes))
+        judged = _regions(val, banks, len(dataset.classes))
+        rows = _draw_rows(learned, rng)
+        prior = judged.counts[:, learned.counts.sum(axis=0).argmax()].sum() / judged.counts.sum()
+        alone = {name: _accuracy(learned, judged, [name], rows) for name in names}
+        accuracy = _accuracy(learned, judged, names, rows)
+    parts = {"prior": float(prior), **alone, "regions learned from": len(rows)}
+    yield Figure(together, Bar("at least", 0.78), accuracy, parts=parts)
+    worse = [name for name, value in alone.items() if value <= prior]
+    yield Figure(losers, Bar("at most", 0), len(worse), parts={"sets": worse})
+
+
+def _regions(scenes: SceneList, banks: CrossFit, classes: int) -> Regions:
+    features: dict[str, list[NDArray[np.float32]]] = {name: [] for name in banks.whole}
+    counts = []
+    for scene_id, (frame, truth) in zip(scenes.ids, labeled_frames(scenes), strict=True):
+        tree = Tree(frame)
+        tree.grow(LAYERS)
+        regions = RegionFeatures(banks.bank_for(scene_id), View(frame), tree)
+        for name, own in features.items():
+            own.append(regions.features(name, LAYERS - 1))
+        counts.append(_count(tree, truth, classes))
+    return Regions({name: np.concatenate(own) for name, own in features.items()}, np.concatenate(counts))
+
+
+def _count(tree: Tree, truth: NDArray[np.int16], classes: int) -> NDArray[np.int64]:
+    """Pixels of each class in each finest region, int64[n, classes]."""
+    rows, columns = np.nonzero(truth >= 0)
+    region = tree.pixels[rows // tree.stride, columns // tree.stride].astype(np.int64)
+    slots = region * classes + truth[rows, columns]
+    return np.bincount(slots, minlength=len(tree.areas[-1]) * classes).reshape(-1, classes)
+
+
+def _draw_rows(regions: Regions, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Regions to learn from, the larger the likelier."""
+    known = np.sqrt(regions.counts.sum(axis=1))
+    size = min(TRAINING_ROWS, int(np.count_nonzero(known)))
+    return rng.choice(len(known), size, replace=False, p=known / known.sum())
+
+
+def _accuracy(learned: Regions, judged: Regions, names: Sequence[str], rows: NDArray[np.int64]) -> float:
+    """Share of val's pixels whose region gets their class from a classifier of these sets."""
+    counts = learned.counts[rows]
+    classifier = HistGradientBoostingClassifier(
+        max_iter=TREES, learning_rate=0.15, max_leaf_nodes=15, early_stopping=False, random_state=0
+    )
+    classifier.fit(
+        np.hstack([learned.features[name][rows] for name in names]),
+        counts.argmax(axis=1),
+        sample_weight=np.sqrt(counts.max(axis=1)),
+    )
+    labels = classifier.predict(np.hstack([judged.features[name] for name in names]))
+    right = np.take_along_axis(judged.counts, labels[:, None], axis=1).sum()
+    return float(right / judged.counts.sum())
