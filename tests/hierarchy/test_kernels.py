@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from anyscene.hierarchy import pixel_kernels, region_kernels
 from anyscene.hierarchy.pixel_kernels import OUTLINE, STEPS
 from anyscene.hierarchy.pyramid import halve
-from anyscene.hierarchy.scales import layer_strides, region_counts
 from tests.hierarchy.images import images, make_image, natural_image
 
 small_images = images.map(lambda image: np.ascontiguousarray(image[:24, :24]))
@@ -279,24 +278,3 @@ def test_halve_takes_means_of_blocks_and_repeats_an_odd_border(size):
     padded = np.pad(image, [(0, size[0] % 2), (0, size[1] % 2), (0, 0)], mode="edge").astype(float)
     means = padded.reshape(padded.shape[0] // 2, 2, padded.shape[1] // 2, 2, 3).mean((1, 3))
     assert np.abs(halve(image) - means).max() <= 0.5
-
-
-@pytest.mark.parametrize(
-    ("pixels", "strides"),
-    [
-        (480 * 360, (4, 4, 4, 4, 4, 4, 2, 2)),
-        (256 * 256, (4, 4, 4, 4, 4, 4, 2, 2)),
-        (1, (1,) * 8),
-        (10_000_000, (32, 32, 32, 32, 16, 8, 4, 2)),
-    ],
-)
-def test_strides_suit_the_counts(pixels, strides):
-    assert layer_strides(pixels) == strides
-
-
-@given(st.integers(1, 10**8))
-def test_scales_are_monotone_at_any_size(pixels):
-    counts, strides = region_counts(pixels), layer_strides(pixels)
-    assert counts[0] == 1
-    assert list(counts) == sorted(counts)
-    assert list(strides) == sorted(strides, reverse=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from anyscene.errors import ConfigError
-from anyscene.hierarchy import LAYERS, Tree, pixel_kernels, working_frame
+from anyscene.hierarchy import LAYERS, Tree, pixel_kernels, region_kernels, warm_up, working_frame
 from anyscene.hierarchy import tree as tree_module
 from anyscene.hierarchy.pyramid import halve
 from tests.hierarchy.images import images, make_image, natural_image
@@ -135,12 +135,12 @@ def test_a_coarse_layer_computes_no_finer_level(monkeypatch):
     tree = Tree(natural_image()[:360, :480])
     assert (strides, counts) == ([], [])
     tree.grow(4)
-    assert (strides, counts) == ([4], [4, 12, 35])
+    assert (strides, counts) == ([8], [4, 12, 35])
     tree.grow(3)
     tree.grow(6)
-    assert (strides, counts) == ([4], [4, 12, 35, 100, 300])
+    assert (strides, counts) == ([8, 4], [4, 12, 35, 100, 300])
     tree.grow(7)
-    assert (strides, counts) == ([4, 2], [4, 12, 35, 100, 300, 800])
+    assert (strides, counts) == ([8, 4, 2], [4, 12, 35, 100, 300, 800])
 
 
 def test_bands_of_a_large_image_change_nothing():
@@ -176,6 +176,23 @@ def test_adjacency_lists_each_pair_of_neighbours_once(image):
         assert np.array_equal(found.pairs[order], pairs)
         assert np.array_equal(found.lengths[order], lengths)
         assert (found.contrasts >= 0).all()
+
+
+@pytest.mark.parametrize("size", [(1, 1), (40, 50), (360, 480)])
+def test_nothing_is_compiled_after_the_warm_up(size):
+    warm_up()
+    kernels = [
+        kernel
+        for module in (pixel_kernels, region_kernels)
+        for kernel in vars(module).values()
+        if hasattr(kernel, "signatures")
+    ]
+    before = [len(kernel.signatures) for kernel in kernels]
+    image = make_image(2, 7, *size)
+    image.flags.writeable = False
+    tree = grown(image)
+    tree.adjacency(LAYERS - 1)
+    assert [len(kernel.signatures) for kernel in kernels] == before
 
 
 def test_what_a_tree_hands_out_cannot_be_changed():

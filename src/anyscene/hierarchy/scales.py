@@ -12,11 +12,11 @@ LADDER = (1, 4, 12, 35, 100, 300, 800, 2000)
 
 LADDER_PIXELS = 480 * 360
 
-PIXELS_PER_REGION = 20
+PIXELS_PER_REGION = (28,) * (LAYERS - 1) + (20,)
 """A layer is made on the smallest image that has this many pixels for each of its regions..."""
 
-SMALLEST_LEVEL = 3000
-"""...and this many in all."""
+SMALLEST_LEVEL = 2500
+"""...and this many in all. More would not raise what regions can achieve by half a point."""
 
 
 def region_counts(pixels: int) -> tuple[int, ...]:
@@ -33,9 +33,9 @@ def region_counts(pixels: int) -> tuple[int, ...]:
 def layer_strides(pixels: int) -> tuple[int, ...]:
     """Side of the blocks of pixels that each layer is made of: powers of two, never rising with the layer."""
     strides = []
-    for count in region_counts(pixels):
+    for count, share in zip(region_counts(pixels), PIXELS_PER_REGION, strict=True):
         stride = 1
-        while pixels >= (2 * stride) ** 2 * max(SMALLEST_LEVEL, PIXELS_PER_REGION * count):
+        while pixels >= (2 * stride) ** 2 * max(SMALLEST_LEVEL, count * share):
             stride *= 2
         strides.append(stride)
     return tuple(strides)
