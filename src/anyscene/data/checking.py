@@ -22,7 +22,7 @@ class Check:
     """What a data set holds.
 
     splits: scenes of each split.
-    sizes: images of each (width, height), most frequent first.
+    sizes: usable scenes of each (width, height), most frequent first.
     pixels, scenes: int64[classes], labeled pixels of each class, and scenes in which it occurs.
     void: pixels whose label is void.
     unlabeled: scenes that have no truth and are not meant to.
@@ -84,17 +84,17 @@ def check(dataset: DataSet, progress: Progress = iter) -> Check:
     problems = list(dataset.problems)
     for index in progress(range(len(everything))):
         try:
-            height, width, _ = everything.image(index).shape
-            sizes[width, height] += 1
-            truth = everything.truth(index)
+            scene = everything[index]
         except AnysceneError as error:
             problems.append(str(error))
             continue
-        if truth is None:
+        height, width, _ = scene.image.shape
+        sizes[width, height] += 1
+        if scene.truth is None:
             unlabeled += 1
             continue
         # Void is -1, so that shifting by one makes it the first bin.
-        counts = np.bincount(truth.ravel() + 1, minlength=len(dataset.classes) + 1)
+        counts = np.bincount(scene.truth.ravel() + 1, minlength=len(dataset.classes) + 1)
         void += int(counts[0])
         pixels += counts[1:]
         scenes += counts[1:] > 0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from anyscene.errors import ImageError
 
@@ -20,8 +21,8 @@ IMAGE_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm"}
 )
 
-SIDEWAYS = frozenset({5, 6, 7, 8})
-"""EXIF orientations that swap width and height."""
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
+"""What a file is tried as, whatever its name. Pillow knows more, some of which start other programs."""
 
 
 def read_image(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
@@ -37,13 +38,9 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
 
 
 def read_size(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """Tell the width and height that `read_image` would give; only a TIFF is decoded for it."""
+    """Tell the width and height that a picture is stored with, before EXIF turns it; nothing is decoded."""
     with _opened(Path(path)) as picture:
-        if picture.format == "TIFF":
-            picture.load()  # Pillow turns TIFFs upright itself, some versions only when they are decoded
-        width, height = picture.size
-        sideways = picture.getexif().get(ExifTags.Base.Orientation) in SIDEWAYS
-    return (height, width) if sideways else (width, height)
+        return picture.size
 
 
 def read_label(path: str | os.PathLike[str]) -> NDArray[np.integer]:
@@ -60,17 +57,22 @@ def read_label(path: str | os.PathLike[str]) -> NDArray[np.integer]:
 @contextmanager
 def _opened(path: Path) -> Iterator[Image.Image]:
     """Open a picture; whatever goes wrong, then or while the block decodes it, becomes an ImageError."""
-    if path.is_dir():
-        raise ImageError(f"{path}: this is a folder; name an image file")
-    if not path.is_file():
-        raise ImageError(f"{path}: there is no such file; check the path")
-    if path.stat().st_size == 0:
-        raise ImageError(f"{path}: the file is empty; copy or download it again")
     try:
-        with Image.open(path) as picture:
-            if picture.width * picture.height > MAX_PIXELS:
-                raise Image.DecompressionBombError
-            yield picture
+        if path.is_dir():
+            raise ImageError(f"{path}: this is a folder; name an image file")
+        if not path.is_file():
+            raise ImageError(f"{path}: there is no such file; check the path")
+        if path.stat().st_size == 0:
+            raise ImageError(f"{path}: the file is empty; copy or download it again")
+        with warnings.catch_warnings():
+            # Pillow warns of sizes that we allow, and of metadata that we do not use.
+            warnings.simplefilter("ignore")
+            with Image.open(path, formats=FORMATS) as picture:
+                if picture.width * picture.height > MAX_PIXELS:
+                    raise Image.DecompressionBombError
+                yield picture
+    except ImageError:
+        raise
     except Image.DecompressionBombError:
         raise ImageError(
             f"{path}: claims more than {MAX_PIXELS // 10**6} million pixels and was not decoded; "

@@ -43,7 +43,10 @@ class Pairs:
             )
         truth = self.read_label(self.labels[id])
         height, width = truth.shape
-        if (width, height) != (expected := read_size(self.images[id])):
+        stored = read_size(self.images[id])
+        # Which way up an image is shows only when it is decoded.
+        expected = stored if stored == (width, height) else self.image(id).shape[1::-1]
+        if (width, height) != expected:
             raise DataError(
                 f"{self.labels[id]}: the label is {width}x{height} but its image {self.images[id]} is "
                 f"{expected[0]}x{expected[1]}; both must have the same size"
@@ -63,10 +66,11 @@ def find_files(folder: Path, suffixes: Iterable[str] = IMAGE_SUFFIXES) -> dict[s
     endings = tuple(suffixes)
     found: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):
+        within = path.relative_to(folder)
         ending = next((ending for ending in endings if path.name.lower().endswith(ending)), None)
-        if ending is None or path.name.startswith(".") or not path.is_file():
+        if ending is None or any(part.startswith(".") for part in within.parts) or not path.is_file():
             continue
-        id = path.relative_to(folder).as_posix()[: -len(ending)]
+        id = within.as_posix()[: -len(ending)]
         if id in found:
             raise DataError(f"{found[id]} and {path} would be the same scene; remove or rename one of them")
         found[id] = path
