@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from anyscene import data
 from anyscene.data import Classes
@@ -100,8 +101,43 @@ def test_a_wrong_class_list_is_refused(tmp_path, content, sentence):
 def test_names_must_differ_and_colours_be_as_many(tmp_path, classes):
     folder(tmp_path, IDS)
     (tmp_path / "classes.json").write_text(json.dumps(classes))
-    with pytest.raises(DataError, match=r"class names must differ|2 classes need as many colours, found 1"):
+    with pytest.raises(DataError, match=r"classes\.json: (class names must differ|2 classes need as many)"):
         data.open(f"folder:{tmp_path}")
+
+
+def test_a_class_list_may_begin_with_the_mark_that_windows_editors_write(tmp_path):
+    folder(tmp_path, IDS)
+    (tmp_path / "classes.json").write_text('{"names": ["a", "b", "c"]}', encoding="utf-8-sig")
+    assert data.open(f"folder:{tmp_path}").classes.names == ("a", "b", "c")
+
+
+def test_labels_that_are_not_png_are_problems(tmp_path):
+    folder(tmp_path, IDS)
+    save(tmp_path / "labels" / "evening" / "b.jpg", np.zeros((6, 8), np.uint8))
+    (problem,) = data.open(f"folder:{tmp_path}").problems
+    assert "labels/evening/b.jpg: a label must be a PNG" in problem
+
+
+def test_hidden_files_and_folders_are_left_out(tmp_path):
+    folder(tmp_path, IDS)
+    save(tmp_path / "images" / ".ipynb_checkpoints" / "morning_a.jpg", picture())
+    (tmp_path / "images" / "._morning_a.jpg").write_bytes(b"")
+    assert data.open(f"folder:{tmp_path}").split("all").ids == IDS
+
+
+@pytest.mark.parametrize("label_is_upright", [True, False])
+def test_a_photograph_that_exif_turns_has_its_label_upright(tmp_path, label_is_upright):
+    folder(tmp_path, ["one"])
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    save(tmp_path / "images" / "one.jpg", picture(6, 8), exif=exif)
+    save(tmp_path / "labels" / "one.png", np.zeros((8, 6) if label_is_upright else (6, 8), np.uint8))
+    scenes = data.open(f"folder:{tmp_path}").split("all")
+    if label_is_upright:
+        assert scenes[0].truth.shape == (8, 6)
+    else:
+        with pytest.raises(DataError, match="the image is 6x8 but the truth is 8x6"):
+            scenes[0]
 
 
 def test_split_files_are_honoured(tmp_path):

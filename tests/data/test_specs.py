@@ -35,6 +35,12 @@ def test_an_open_data_set_can_be_sent_to_another_process(every_layout, kind):
     assert dataset.split("all")[0].truth is not None
 
 
+def test_generated_scenes_can_be_drawn_in_another_process():
+    streets = data.open("streets:2?size=8x6")
+    sent = pickle.loads(pickle.dumps(streets))
+    assert (sent.split("all")[1].image == streets.split("all")[1].image).all()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_unknown_setting_is_refused(every_layout, kind):
     with pytest.raises(DataError, match=f"{kind} has no setting 'depth'"):

@@ -1,3 +1,4 @@
+import os
 import time
 
 import numpy as np
@@ -33,6 +34,8 @@ def test_portrait_stays_portrait(tmp_path):
     ("text", "sentence"),
     [
         ("0 1\n2 x\n", "holds something other than whole numbers"),
+        ("0 1\n2 3-4\n", "holds something other than whole numbers"),
+        ("0 1\n2 -\n", "holds something other than whole numbers"),
         ("0 1\n2\n", "3 numbers in 2 lines are no matrix"),
         ("", "0 numbers in 1 lines are no matrix"),
         ("0 1\n2 8\n", r"holds class id 8, but ids go from -1 \(void\) to 7"),
@@ -46,6 +49,18 @@ def test_a_label_that_cannot_be_right_is_refused(tmp_path, text, sentence):
     (tmp_path / "labels" / "one.regions.txt").write_text(text)
     with pytest.raises(DataError, match=rf"one\.regions\.txt: {sentence}"):
         data.open(f"stanford:{tmp_path}").split("all")[0]
+
+
+def test_a_label_that_changes_is_read_anew_and_a_truth_may_be_written_to(tmp_path):
+    stanford(tmp_path, ["one"])
+    scenes = data.open(f"stanford:{tmp_path}").split("all")
+    before = scenes.truth(0)
+    before[:] = 3
+    assert (scenes.truth(0) != 3).any()
+    path = tmp_path / "labels" / "one.regions.txt"
+    np.savetxt(path, np.full((6, 8), 5), fmt="%d")
+    os.utime(path, (0, 0))
+    assert (scenes.truth(0) == 5).all()
 
 
 def test_lines_may_end_as_on_windows(tmp_path):

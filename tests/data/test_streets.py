@@ -88,7 +88,7 @@ def test_sky_is_above_road(thirty_truths):
 
 
 def test_splits_are_disjoint_and_halves_make_up_train():
-    streets = open_streets("50?size=8x6")
+    streets = open_streets("50", size="8x6")
     ids = {split: set(streets.split(split).ids) for split in streets.splits}
     assert ids["train"] | ids["val"] | ids["test"] == ids["all"]
     assert [len(ids[split]) for split in ("train", "val", "test", "a", "b")] == [30, 10, 10, 15, 15]
@@ -122,7 +122,7 @@ def test_the_default_is_a_hundred_scenes_of_480x360():
 
 
 def test_writing_into_a_scene_does_not_change_the_next_reading():
-    scenes = open_streets("1?size=16x12").split("all")
+    scenes = open_streets("1", size="16x12").split("all")
     first = scenes[0]
     first.image[:] = 0
     first.truth[:] = 0
@@ -130,8 +130,18 @@ def test_writing_into_a_scene_does_not_change_the_next_reading():
     assert scenes[0].truth.any()
 
 
-@pytest.mark.parametrize("rest", ["many", "0", "-3", "5?size=0x4", "5?size=big", "5?seed=-1", "5?colour=red"])
-def test_bad_settings_are_named(rest):
-    with pytest.raises(DataError, match=r"streets:COUNT\?size=") as caught:
-        open_streets(rest)
-    assert f"streets:{rest}" in str(caught.value)
+@pytest.mark.parametrize(
+    ("rest", "sentence"),
+    [
+        ("many", "COUNT is 'many', not a whole number from 1 to 1000000; write streets:COUNT"),
+        ("0", "COUNT is '0', not a whole number"),
+        ("-3", "COUNT is '-3', not a whole number"),
+        ("5?size=0x4", "size=0x4 is not a size; write WIDTHxHEIGHT"),
+        ("5?size=big", "size=big is not a size; write WIDTHxHEIGHT"),
+        ("5?seed=-1", "seed is '-1', not a whole number from 0"),
+        ("5?colour=red", r"streets has no setting 'colour' \(settings: size, seed\)"),
+    ],
+)
+def test_bad_settings_are_named(rest, sentence):
+    with pytest.raises(DataError, match=sentence):
+        anyscene.data.open(f"streets:{rest}")

@@ -6,7 +6,6 @@ Original layout: see `camvid_original`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from anyscene.data.classes import VOID, Classes
 from anyscene.data.images import read_label
 from anyscene.data.pairs import Pairs, find_files
 from anyscene.data.scenes import DataSet
+from anyscene.data.specs import parse_size
 from anyscene.errors import DataError
 
 OPTIONS = ("size",)
@@ -68,7 +68,7 @@ def open_tree(root: Path, size: str | None = None) -> DataSet:
             f"{root}: not CamVid; expected train/ and trainannot/ (or val, or test), or "
             f"{camvid_original.IMAGES}/ and {camvid_original.LABELS}/ in it"
         )
-    reader = pairs if size is None else Scaled(pairs, *_parse_size(size))
+    reader = pairs if size is None else Scaled(pairs, *parse_size(size))
     splits |= halves_by_drive(splits.get("train", []))
     splits["all"] = list(pairs.images)
     return DataSet(
@@ -82,9 +82,13 @@ def read_ids(path: Path) -> NDArray[np.int16]:
     if ids.ndim != 2:
         raise DataError(
             f"{path}: a colour picture, but this layout has pictures of class ids 0 to {VOID_IN_FILES} (void)"
+            "; unpack it again"
         )
     if ids.max() > VOID_IN_FILES:
-        raise DataError(f"{path}: holds class id {ids.max()}, but ids go from 0 to {VOID_IN_FILES} (void)")
+        raise DataError(
+            f"{path}: holds class id {ids.max()}, but ids go from 0 to {VOID_IN_FILES} (void); "
+            "unpack it again"
+        )
     return np.where(ids == VOID_IN_FILES, VOID, ids).astype(np.int16)
 
 
@@ -148,10 +152,3 @@ def _find_scenes(root: Path) -> tuple[Pairs, dict[str, list[str]]]:
         if not (root / f"{split}annot").is_dir():
             unlabeled |= found.keys()
     return Pairs(images, labels, read_ids, frozenset(unlabeled)), splits
-
-
-def _parse_size(size: str) -> tuple[int, int]:
-    match = re.fullmatch(r"([1-9]\d{0,4})x([1-9]\d{0,4})", size)
-    if match is None:
-        raise DataError(f"size={size} is not a size; write WIDTHxHEIGHT, such as size=480x360")
-    return int(match[1]), int(match[2])

@@ -28,9 +28,9 @@ class Classes:
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
-            raise DataError(f"class names must differ, but some repeat: {', '.join(self.names)}")
+            raise DataError(f"class names must differ, but some repeat in: {', '.join(self.names)}")
         if self.palette.shape != (len(self.names), 3):
-            raise DataError(f"{len(self.names)} classes need as many colours, found {self.palette.shape[0]}")
+            raise DataError(f"{len(self.names)} classes need as many colours, found {len(self.palette)}")
 
     def __len__(self) -> int:
         return len(self.names)

@@ -11,6 +11,7 @@ splits/NAME.txt names the scenes of split NAME, one a line. Without such files `
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anyscene.data.classes import VOID, Classes
-from anyscene.data.images import read_label
+from anyscene.data.images import IMAGE_SUFFIXES, read_label
 from anyscene.data.pairs import Pairs, find_files
 from anyscene.data.palettes import distinct_colors, pack_colors
 from anyscene.data.scenes import DataSet
@@ -54,6 +55,10 @@ def open_tree(root: Path) -> DataSet:
     unlabeled = frozenset() if (root / "labels").is_dir() else frozenset(images)
     pairs = Pairs(images, find_files(root / "labels", [".png"]), reader.read, unlabeled)
     splits, problems = _read_splits(root / "splits", images)
+    problems += [
+        f"{path}: a label must be a PNG, which keeps ids and colours as they are; convert it"
+        for path in find_files(root / "labels", IMAGE_SUFFIXES - {".png"}).values()
+    ]
     return DataSet(
         f"folder {root}",
         reader.classes,
@@ -81,7 +86,7 @@ class LabelReader:
     def from_file(path: Path) -> LabelReader:
         """Read classes.json."""
         try:
-            content = ClassList.model_validate_json(path.read_bytes())
+            content = ClassList.model_validate_json(path.read_bytes().removeprefix(BOM_UTF8))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"]) or "the file"
@@ -91,7 +96,10 @@ class LabelReader:
         count = len(content.names)
         colors = content.colors or ()
         palette = np.array(colors, np.uint8).reshape(-1, 3) if colors else distinct_colors(count)
-        classes = Classes(content.names, palette)
+        try:
+            classes = Classes(content.names, palette)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
         class_of_id = {id: id for id in range(count)}
         class_of_color = {_pack(color): index for index, color in enumerate(colors)}
         if len(class_of_color) < len(colors):
@@ -101,7 +109,10 @@ class LabelReader:
         for entry in dict.fromkeys(content.void):
             meaning, key = (class_of_id, entry) if isinstance(entry, int) else (class_of_color, _pack(entry))
             if key in meaning:
-                raise DataError(f"{path}: {entry} is void and class '{content.names[meaning[key]]}' at once")
+                raise DataError(
+                    f"{path}: {entry} is void and class '{content.names[meaning[key]]}' at once; "
+                    "take it out of one of them"
+                )
             meaning[key] = VOID
         return LabelReader(classes, class_of_id, class_of_color)
 
@@ -116,7 +127,10 @@ class LabelReader:
         for value in distinct.tolist():
             if value not in meaning:
                 found = f"class id {value}" if picture.ndim == 2 else f"the colour {_unpack(value)}"
-                raise DataError(f"{path}: holds {found}, which is neither a class nor void in classes.json")
+                raise DataError(
+                    f"{path}: holds {found}, which is neither a class nor void in classes.json; "
+                    "correct the label, or add it there"
+                )
         known = np.array([meaning[value] for value in distinct.tolist()], np.int16)
         return known[positions].reshape(values.shape)
 

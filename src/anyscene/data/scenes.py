@@ -65,7 +65,7 @@ class DataSet:
         self.problems = tuple(problems)
         self._ids = {split: ids for split, ids in splits.items() if len(ids)}
         if not self._ids:
-            raise DataError(f"{name} holds no images")
+            raise DataError(f"{name} holds no images that can be read (PNG, JPEG, WebP …); check its folders")
         if "all" not in self._ids:
             self._ids["all"] = tuple(dict.fromkeys(id for ids in self._ids.values() for id in ids))
 

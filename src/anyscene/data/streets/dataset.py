@@ -3,53 +3,52 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import parse_qsl
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.data.camvid import CLASSES
 from anyscene.data.scenes import DataSet
+from anyscene.data.specs import parse_size
 from anyscene.data.streets.camera import FRAME_HEIGHT, FRAME_WIDTH
 from anyscene.data.streets.drawing import draw_street
 from anyscene.errors import DataError
 
-DEFAULT_COUNT = 100
+OPTIONS = ("size", "seed")
 MOST = 1_000_000
-FORM = "write streets:COUNT?size=WIDTHxHEIGHT&seed=NUMBER, every part of it optional"
+
+# A scene's image and truth are asked for one after the other, but drawn together.
+_drawn = lru_cache(maxsize=4)(draw_street)
 
 
-def open_streets(rest: str) -> DataSet:
-    """Open generated scenes by what follows `streets:`, such as `200?size=240x180&seed=7`.
+def open_streets(count: str = "", size: str = f"{FRAME_WIDTH}x{FRAME_HEIGHT}", seed: str = "0") -> DataSet:
+    """Open `count` generated scenes (100 if empty); all settings as text, as in `streets:200?size=240x180`.
 
     Of five scenes in a row three are for training, one each for validation and test. Data sets of different
     seeds share no scene.
     """
-    count_text, _, query = rest.partition("?")
-    options = dict(parse_qsl(query, keep_blank_values=True))
-    unknown = sorted(options.keys() - {"size", "seed"})
-    if unknown:
-        raise DataError(
-            f"'streets:{rest}': streets has no setting '{unknown[0]}' (settings: size, seed); {FORM}"
-        )
-    count = _whole_number(rest, "COUNT", count_text or str(DEFAULT_COUNT), 1, MOST)
-    seed = _whole_number(rest, "seed", options.get("seed", "0"), 0, MOST)
-    size = _size(rest, options.get("size", f"{FRAME_WIDTH}x{FRAME_HEIGHT}"))
-    ids = [f"{seed * MOST + number:07d}" for number in range(count)]
+    number = _whole_number("COUNT", count or "100", 1)
+    first = _whole_number("seed", seed, 0) * MOST
+    ids = [f"{id:07d}" for id in range(first, first + number)]
+    streets = Streets(parse_size(size))
+    return DataSet("streets", CLASSES, _splits(ids), streets.image, streets.truth)
 
-    # A scene's image and truth are asked for one after the other, but drawn together.
-    @lru_cache(maxsize=4)
-    def drawn(id: str) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
-        return draw_street(int(id), size)
 
-    def load_image(id: str) -> NDArray[np.uint8]:
-        return drawn(id)[0].copy()
+@dataclass(frozen=True)
+class Streets:
+    """Draws scenes of one size (width, height) by their ids."""
 
-    def load_truth(id: str) -> NDArray[np.int16]:
-        return drawn(id)[1].copy()
+    size: tuple[int, int]
 
-    return DataSet("streets", CLASSES, _splits(ids), load_image, load_truth)
+    def image(self, id: str) -> NDArray[np.uint8]:
+        """Draw the image of a scene, uint8[H, W, 3]."""
+        return _drawn(int(id), self.size)[0].copy()
+
+    def truth(self, id: str) -> NDArray[np.int16]:
+        """Draw the truth of a scene, int16[H, W]."""
+        return _drawn(int(id), self.size)[1].copy()
 
 
 def _splits(ids: list[str]) -> dict[str, list[str]]:
@@ -65,16 +64,10 @@ def _splits(ids: list[str]) -> dict[str, list[str]]:
     }
 
 
-def _whole_number(rest: str, name: str, text: str, low: int, high: int) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", text) or not low <= int(text) <= high:
+def _whole_number(name: str, text: str, low: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not low <= int(text) <= MOST:
         raise DataError(
-            f"'streets:{rest}': {name} is '{text}', not a whole number from {low} to {high}; {FORM}"
+            f"{name} is '{text}', not a whole number from {low} to {MOST}; "
+            "write streets:COUNT?size=WIDTHxHEIGHT&seed=NUMBER, every part of it optional"
         )
     return int(text)
-
-
-def _size(rest: str, text: str) -> tuple[int, int]:
-    sides = re.fullmatch(r"([1-9][0-9]{0,3})x([1-9][0-9]{0,3})", text)
-    if not sides:
-        raise DataError(f"'streets:{rest}': size is '{text}', not WIDTHxHEIGHT of 1 to 9999 pixels; {FORM}")
-    return int(sides[1]), int(sides[2])
