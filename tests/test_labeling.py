@@ -71,6 +71,13 @@ def test_255_classes_can_be_saved_and_256_cannot(tmp_path):
         labeling([[0]], many(256)).save(tmp_path / "too-many.png")
 
 
+@pytest.mark.parametrize("name", ["labels.jpg", "labels"])
+def test_labels_are_saved_as_png_only(tmp_path, name):
+    with pytest.raises(ConfigError, match=r"name a \.png file"):
+        labeling([[0]]).save(tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
 def test_json_tells_shares_cost_and_trace():
     step = Step("split 0.3", predicted_ms=1.0, actual_ms=1.5, leaves=12, mean_entropy=0.7)
     told = json.loads(labeling([[0, 0, 1, -1]], cost=3.5, trace=(step,), deadline_met=True).to_json())

@@ -82,8 +82,12 @@ class Labeling:
     def save(self, path: str | Path) -> None:
         """Write a palette PNG: each pixel's byte is its class id (void: 255), drawn in the class's colour.
 
-        Tools that keep palettes (Pillow, and all that read masks with it) see ids; viewers see colours.
+        Pillow, and whatever reads masks with it, gives ids; viewers, OpenCV and imageio give colours.
         """
+        if Path(path).suffix.lower() != ".png":
+            raise ConfigError(
+                f"{path}: labels are saved as PNG, which keeps ids as they are; name a .png file"
+            )
         if len(self.classes) > VOID_ID:
             raise DataError(f"a PNG of ids holds at most {VOID_ID} classes, found {len(self.classes)}")
         ids = np.where(self.labels == VOID, VOID_ID, self.labels).astype(np.uint8)

@@ -62,7 +62,7 @@ def draw_sheet(scenes: Sequence[Scene], classes: Classes) -> NDArray[np.uint8]:
 
 
 def save_picture(picture: NDArray[np.uint8], path: Path) -> None:
-    """Write an RGB picture in the format that the suffix names."""
+    """Write an RGB or grey picture in the format that the suffix names."""
     formats = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
     if path.suffix.lower() not in formats:
         raise ConfigError(

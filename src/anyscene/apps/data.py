@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anyscene.apps.console import JsonOption, console, emit_json, table, track
+from anyscene.apps.console import JsonOption, busy, console, emit_json, table, track
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from anyscene.data import DataSet
     from anyscene.data.checking import Check
 
 SpecArgument = Annotated[
@@ -39,10 +40,9 @@ def check(spec: SpecArgument, json: JsonOption = None) -> None:
 
     Exit code: 0 if all is in order, 1 if there are problems, 2 if it cannot be opened at all.
     """
-    import anyscene.data
     from anyscene.data import checking
 
-    dataset = anyscene.data.open(spec)
+    dataset = _open(spec)
     found = checking.check(dataset, lambda scenes: track(scenes, f"Checking {dataset.name}"))
     _report(found, console(json))
     emit_json({"spec": spec, **found.to_dict()}, json)
@@ -59,10 +59,9 @@ def show(
     """Draw a contact sheet: scenes beside their truth, with a legend."""
     import numpy as np
 
-    import anyscene.data
     from anyscene.apps.contact_sheet import draw_sheet, save_picture
 
-    dataset = anyscene.data.open(spec)
+    dataset = _open(spec)
     scenes = dataset.split(split)
     chosen = np.unique(np.linspace(0, len(scenes) - 1, min(count, len(scenes))).round().astype(int))
     picked = [scenes[index] for index in track(chosen.tolist(), f"Reading {dataset.name}")]
@@ -70,6 +69,13 @@ def show(
     console().print(
         f"{len(picked)} of {len(scenes)} scenes of {dataset.name}, split {split}: {output}", markup=False
     )
+
+
+def _open(spec: str) -> DataSet:
+    import anyscene.data
+
+    with busy(f"Opening {spec}"):
+        return anyscene.data.open(spec)
 
 
 def _report(found: Check, screen: Console) -> None:

@@ -114,14 +114,13 @@ def _write_page(
 ) -> None:
     """Write `index.html` and the pictures that it shows, and the label maps as PNGs of ids."""
     import numpy as np
-    from PIL import Image
 
+    from anyscene.apps.contact_sheet import save_picture
     from anyscene.files import write_atomically
     from anyscene.labeling import Labeling
 
     def show(picture: NDArray[np.uint8], name: str, caption: str) -> str:
-        with write_atomically(out / name) as file:
-            Image.fromarray(picture).save(file, "PNG")
+        save_picture(picture, out / name)
         words = escape(caption)
         return f'<figure><img src="{name}" alt="{words}"><figcaption>{words}</figcaption></figure>'
 
