@@ -33,6 +33,23 @@ def test_a_failed_write_leaves_the_old_content_and_nothing_else(tmp_path):
     assert os.listdir(tmp_path) == ["result.bin"]
 
 
+def test_links_and_pipes_are_written_through_and_stay_what_they_are(tmp_path):
+    (tmp_path / "target").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("target")
+    with write_atomically(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (tmp_path / "target").read_bytes() == b"new"
+    assert (tmp_path / "link").is_symlink()
+
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with write_atomically(tmp_path / "pipe") as file:
+        file.write(b"through")
+    assert os.read(reader, 99) == b"through"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_others_may_read_what_the_umask_lets_them_read(tmp_path):
     before = os.umask(0o022)
     try:
