@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.features import Bank, RegionFeatures, View, Work
+from anyscene.features.layers import growth_work
 from anyscene.hierarchy import LAYERS, Tree
 from anyscene.model.costs import ActionCosts
 
@@ -35,10 +36,7 @@ def action_costs(
             wanted[-1].append({part for part in work if not part.step.startswith("pool:")})
     items = sorted(set().union(*(works for row in wanted for works in row)), key=repr)
     requires = np.array([[[item in works for item in items] for works in row] for row in wanted], bool)
-    pixels = frame.shape[0] * frame.shape[1]
-    grow = [0.0] + [
-        work_ms(Work(f"grow:{layer}", pixels, len(tree.areas[layer]))) for layer in range(1, LAYERS)
-    ]
+    grow = [0.0] + [work_ms(growth_work(tree, layer)) for layer in range(1, LAYERS)]
     return ActionCosts(
         grow=np.array(grow),
         branching=branching,

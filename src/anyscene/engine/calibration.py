@@ -1,0 +1,140 @@
+"""Measuring what the engine's own steps cost here, beside those of trees and features."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.engine import foresight, painting
+from anyscene.engine.evidence import LazyEvidence
+from anyscene.engine.foresight import foresee, frame_share
+from anyscene.features import Bank, Charge, Work, calibration
+from anyscene.features.costs import CostModel, StepCost, calibration_key, load_calibration, save_calibration
+from anyscene.hierarchy import LAYERS, working_frame
+from anyscene.model.actions import Split
+from anyscene.model.policies import Policy, RandomPolicy, Situation
+from anyscene.model.rollout import Model
+
+LARGE_SIDES = ((540, 720), (1080, 1440), (2160, 2880), (3000, 4000))
+WALKS, QUICK_WALKS = 6, 3
+
+PAD_MS = 0.1
+HIGH_QUANTILE = 0.98
+
+Image = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An action that was measured. ms : all that it took. own : what of it went to no tree and no feature."""
+
+    situation: Situation
+    action: int
+    ms: float
+    deciding: Charge
+    own: Charge
+    frame_share: float
+
+
+def calibration_for(model: Model, policy: Policy, bank: Bank, refresh: bool = False) -> CostModel:
+    """Return the calibration of this machine for a model, made and kept when missing or outdated."""
+    known = None if refresh else load_calibration(calibration_key(bank))
+    if known is not None and known.steps.keys() >= set(foresight.OWN_STEPS):
+        return known
+    made = calibrate(model, policy, bank, quick=not refresh)
+    save_calibration(made)
+    return made
+
+
+def calibrate(model: Model, policy: Policy, bank: Bank, quick: bool = False) -> CostModel:
+    """Measure every step of labeling; hold everything to one thread around the call."""
+    base = calibration.calibrate(bank, quick)
+    images = calibration.calibration_images(1, seed=1)
+    _walk(model, policy, bank, images[0], seed=0)
+    _frame_and_paint(LARGE_SIDES[0])
+    rounds = range(QUICK_WALKS if quick else WALKS)
+    taken = [step for seed in rounds for image in images for step in _walk(model, policy, bank, image, seed)]
+    charges = [charge for step in taken for charge in (step.deciding, step.own)]
+    charges += [charge for _ in rounds for sides in LARGE_SIDES for charge in _frame_and_paint(sides)]
+    steps = CostModel(base.key, {**base.steps, **calibration.fit_costs(charges)})
+    whole = _whole_actions(taken, model, steps, bank)
+    return CostModel(base.key, {**steps.steps, foresight.ACTION: whole})
+
+
+def _walk(model: Model, policy: Policy, bank: Bank, image: Image, seed: int) -> list[Taken]:
+    """Label an image by random actions and measure each."""
+    evidence = LazyEvidence(image, bank)
+    at_random = RandomPolicy(np.random.default_rng(seed))
+    share = frame_share((image.shape[0], image.shape[1]))
+    state = model.start()
+    taken: list[Taken] = []
+    while True:
+        begun = time.thread_time()
+        situation = model.situation(state)
+        policy.choose(situation)
+        deciding = _ms_since(begun)
+        action = at_random.choose(situation)
+        if action is None:
+            return taken
+        charged = len(evidence.ledger.charges)
+        begun = time.thread_time()
+        after = model.advance(situation, action, evidence)
+        ms = _ms_since(begun)
+        own = max(0.0, ms - sum(charge.ms for charge in evidence.ledger.charges[charged:]))
+        taken.append(
+            Taken(
+                situation,
+                action,
+                deciding + ms,
+                Charge(Work(foresight.DECIDE, 0, len(state.leaves)), deciding),
+                Charge(_own_work(situation, action, len(after.leaves)), own),
+                share,
+            )
+        )
+        state = after
+
+
+def _own_work(situation: Situation, action: int, leaves_after: int) -> Work:
+    chosen, state = situation.pool.actions[action], situation.state
+    if isinstance(chosen, Split):
+        return Work(foresight.SPLIT, 0, leaves_after)
+    rows = int(state.active.sum())
+    return Work(foresight.UPDATE, rows * (chosen.size - int(state.applied[chosen.chain])), rows)
+
+
+def _frame_and_paint(sides: tuple[int, int]) -> list[Charge]:
+    """Measure scaling a large image down, and painting its labels and confidence."""
+    image = np.zeros((*sides, 3), np.uint8)
+    image[::2, 1::2] = 255
+    pixels = sides[0] * sides[1]
+    begun = time.thread_time()
+    frame = working_frame(image)
+    framing = Charge(Work(foresight.FRAME, pixels), _ms_since(begun))
+    evidence = LazyEvidence(frame, {})
+    nodes = evidence.nodes(LAYERS - 1)
+    leaves = np.arange(nodes.start[-2], nodes.start[-1], dtype=np.int32)
+    begun = time.thread_time()
+    paint = painting.Painter(evidence.tree, nodes, leaves, sides)
+    paint(np.zeros(len(leaves), np.int16))
+    paint(np.zeros(len(leaves), np.float32))
+    return [framing, Charge(Work(foresight.PAINT, pixels), _ms_since(begun))]
+
+
+def _whole_actions(taken: Sequence[Taken], model: Model, steps: CostModel, bank: Bank) -> StepCost:
+    """Compare what actions took with what their steps typically take."""
+    costs = foresee(steps, bank, model.costs.branching)
+    ratios = []
+    for step in taken:
+        seen = step.situation
+        typical = costs.of_actions(seen.state, seen.pool, seen.coverage, step.frame_share)[step.action]
+        ratios.append(step.ms / (typical + PAD_MS))
+    high = max(1.0, float(np.quantile(ratios, HIGH_QUANTILE)))
+    return StepCost(PAD_MS, 0.0, 0.0, high)
+
+
+def _ms_since(begun: float) -> float:
+    return (time.thread_time() - begun) * 1e3

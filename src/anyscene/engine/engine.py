@@ -1,0 +1,256 @@
+"""`Engine`: a learned model at work under a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import Lock
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from anyscene.data.classes import Classes
+from anyscene.engine import painting
+from anyscene.engine.calibration import calibration_for
+from anyscene.engine.clock import Budget, Clock, parse_budget
+from anyscene.engine.evidence import LazyEvidence
+from anyscene.engine.foresight import REFERENCE, Foresight, foresee, frame_share
+from anyscene.errors import ConfigError, DataError
+from anyscene.features import Bank
+from anyscene.features.memory import keep_freed_memory
+from anyscene.labeling import Labeling, Step
+from anyscene.model.actions import Action, Split
+from anyscene.model.policies import Policy, Situation
+from anyscene.model.rollout import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What training leaves behind, ready to run.
+
+    make_bank : the feature sets for a number of threads. temperature : makes beliefs into probabilities.
+    """
+
+    model: Model
+    policy: Policy
+    make_bank: Callable[[int], Bank]
+    classes: Classes
+    temperature: float = 1.0
+
+
+class Engine:
+    """Labels images of any size within a budget; made by `anyscene.load`.
+
+    Nothing of a call outlives it, so that one engine serves any number of threads at once.
+    """
+
+    def __init__(self, learned: Learned, foresight: Foresight, bank: Bank, threads: int = 1) -> None:
+        self.learned = learned
+        self.foresight = foresight
+        self.threads = threads
+        self._bank = bank
+        self._siblings: dict[int, Engine] = {threads: self}
+        self._lock = Lock()
+
+    @property
+    def classes(self) -> Classes:
+        """What pixels are labelled as."""
+        return self.learned.classes
+
+    def label(
+        self,
+        image: NDArray[np.uint8],
+        budget: Budget = None,
+        threads: int | None = None,
+        until: float | None = None,
+    ) -> Labeling:
+        """Label an image uint8[H, W, 3] as well as can be within a budget, counted from this call on.
+
+        budget : "20ms", "1.5s", a number of milliseconds, or None: until nothing is worth its cost.
+        threads : CPU threads to use, as many as the engine was made for if None; see `with_threads`.
+        until : stop as soon as the mean confidence is this high.
+        """
+        if threads not in (None, self.threads):
+            return self.with_threads(threads).label(image, budget, until=until)
+        run = self.begin(image, budget)
+        run.finish(until)
+        return run.labeling()
+
+    def stream(self, image: NDArray[np.uint8], budget: Budget = None) -> Iterator[Labeling]:
+        """Yield ever better labelings of an image: the prior, then one after each action."""
+        run = self.begin(image, budget)
+        yield run.labeling()
+        while run.advance():
+            yield run.labeling()
+
+    def with_threads(self, threads: int) -> Engine:
+        """Return this engine for another number of threads; the first time, its sessions are made."""
+        with self._lock:
+            if threads not in self._siblings:
+                hold_threads(threads)
+                sibling = Engine(self.learned, self.foresight, self.learned.make_bank(threads), threads)
+                sibling.warm_up()
+                self._siblings[threads] = sibling
+            return self._siblings[threads]
+
+    def warm_up(self) -> None:
+        """Compile or load whatever labeling runs, by labeling noise."""
+        noise = np.random.default_rng(0).integers(0, 256, (*REFERENCE, 3), dtype=np.uint8)
+        for budget in (None, "1min"):
+            self.label(noise, budget)
+
+    def begin(self, image: NDArray[np.uint8], budget: Budget = None) -> Run:
+        """Begin to label an image, to be advanced action by action."""
+        clock = Clock(parse_budget(budget))
+        if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or not image.size:
+            raise DataError(
+                f"an image must be uint8[H, W, 3] and not empty, found {image.dtype}{list(image.shape)}; "
+                "anyscene.data.read_image reads any picture so"
+            )
+        if cv2.getNumThreads() != self.threads:
+            cv2.setNumThreads(self.threads)  # a setting of the whole process: the latest call decides
+        return Run(self.learned, self.foresight, self._bank, image, clock)
+
+
+def prepare(learned: Learned, threads: int = 1, refresh: bool = False) -> Engine:
+    """Make an engine and all that a deadline must not wait for: sessions, kernels, a calibration.
+
+    refresh : measure this machine anew even if a calibration is at hand.
+    """
+    keep_freed_memory()
+    hold_threads(1)  # costs are measured, and foretold, on one thread
+    bank = learned.make_bank(threads)
+    calibration = calibration_for(learned.model, learned.policy, bank, refresh)
+    foresight = foresee(calibration, bank, learned.model.costs.branching)
+    hold_threads(threads)
+    engine = Engine(learned, foresight, bank, threads)
+    engine.warm_up()
+    return engine
+
+
+def hold_threads(threads: int) -> None:
+    """Hold OpenCV and BLAS to so many threads, for the whole process; ONNX Runtime's belong to a session."""
+    if threads < 1:
+        raise ConfigError(f"labeling needs at least one thread, not {threads}")
+    cv2.setNumThreads(threads)
+    threadpool_limits(limits=threads)
+
+
+class Run:
+    """One image on its way: its state, and what was done so far. The state is complete at any moment.
+
+    evidence : None until something was looked at. frame_share : size of the working frame, see `foresight`.
+    deciding_ms : what of the time went to choosing actions and keeping books.
+    """
+
+    def __init__(
+        self, learned: Learned, foresight: Foresight, bank: Bank, image: NDArray[np.uint8], clock: Clock
+    ) -> None:
+        self.clock = clock
+        self.state = learned.model.start()
+        self.evidence: LazyEvidence | None = None
+        self.steps: list[Step] = []
+        self.deciding_ms = 0.0
+        self.foresight = foresight
+        self._learned = learned
+        self._bank = bank
+        self._image = image
+        self._taken: tuple[int, ...] = ()
+        self._size = (image.shape[0], image.shape[1])
+        self.frame_share = frame_share(self._size)
+        pixels = self._size[0] * self._size[1]
+        self._reserve = foresight.painting(pixels) if clock.has_deadline else 0.0
+        self._framing = foresight.framing(self._size) if clock.has_deadline else 0.0
+
+    def advance(self) -> bool:
+        """Take the next action that fits and is worth it; tell whether there was one."""
+        begun = self.clock.elapsed()
+        situation, predicted = self._situation()
+        action = self._learned.policy.choose(situation)
+        self.deciding_ms += self.clock.elapsed() - begun
+        if action is None:
+            return False
+        name = describe_action(self._learned.model.pool.actions[action])
+        with self.step(name, float(predicted[action]), begun):
+            self.state = self._learned.model.advance(situation, action, self.look())
+            self._taken = (*self._taken, action)
+        return True
+
+    def finish(self, until: float | None = None) -> None:
+        """Advance until nothing fits or is worth it, or the mean confidence is `until`."""
+        while not self.is_sure(until) and self.advance():
+            pass
+
+    def look(self) -> LazyEvidence:
+        """Return the evidence about the image; the first time, its working frame is made."""
+        if self.evidence is None:
+            self.evidence = LazyEvidence(self._image, self._bank)
+        return self.evidence
+
+    @contextmanager
+    def step(self, name: str, predicted_ms: float, begun: float | None = None) -> Iterator[None]:
+        """Note what the block does to the state as one step of the trace."""
+        begun = self.clock.elapsed() if begun is None else begun
+        yield
+        ended = self.clock.elapsed()
+        entropy = float(self.state.area @ self.state.entropy)
+        self.steps.append(Step(name, predicted_ms, ended - begun, len(self.state.leaves), entropy))
+        self.deciding_ms += self.clock.elapsed() - ended
+
+    def fits(self, typical_ms: float) -> bool:
+        """Tell whether something that typically takes so long will hardly ever miss the deadline."""
+        return typical_ms <= self._most_that_fits()
+
+    def is_sure(self, until: float | None) -> bool:
+        """Tell whether the mean confidence is at least `until`; never, if that is None."""
+        if until is None:
+            return False
+        if not 0 <= until <= 1:
+            raise ConfigError(f"until is a mean confidence between 0 and 1, found {until}")
+        _, confidence = painting.leaf_answers(self.state, self._learned.temperature)
+        return float(self.state.area @ confidence) >= until
+
+    def labeling(self) -> Labeling:
+        """Paint the state at the size of the image."""
+        labels, confidence = painting.leaf_answers(self.state, self._learned.temperature)
+        if self.evidence is None:
+            label_map = np.full(self._size, labels[0])
+            confidence_map = np.full(self._size, confidence[0])
+        else:
+            paint = painting.Painter(
+                self.evidence.tree, self.evidence.nodes(0), self.state.leaves, self._size
+            )
+            label_map, confidence_map = paint(labels), paint(confidence)
+        cost = self.clock.elapsed()
+        met = cost <= self.clock.budget if self.clock.has_deadline else None
+        return Labeling(label_map, confidence_map, self.classes, cost, tuple(self.steps), met)
+
+    @property
+    def classes(self) -> Classes:
+        """What pixels are labelled as."""
+        return self._learned.classes
+
+    def _situation(self) -> tuple[Situation, NDArray[np.float64]]:
+        """What is offered: actions that change something and fit the time left; and what they take here."""
+        model = self._learned.model
+        situation = model.situation(self.state, self._taken)
+        predicted = self.foresight.of_actions(self.state, model.pool, situation.coverage, self.frame_share)
+        if self.clock.has_deadline:
+            offered = situation.offered & (predicted <= self._most_that_fits())
+            situation = replace(situation, offered=offered)
+        return situation, predicted
+
+    def _most_that_fits(self) -> float:
+        """The typical time of the longest action that may be taken now."""
+        framing = self._framing if self.evidence is None else 0.0
+        return self.foresight.most_that_fits(self.clock.remaining() - self._reserve - framing)
+
+
+def describe_action(action: Action) -> str:
+    """An action in words, as traces show it."""
+    if isinstance(action, Split):
+        return f"split entropy > {action.threshold:g}"
+    return f"update chain {action.chain}, first {action.size}"

@@ -1,0 +1,53 @@
+"""`LazyEvidence`: one image's tree and features, made when an action first needs them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.engine import kernels
+from anyscene.features import Bank, Ledger, RegionFeatures, View
+from anyscene.features.layers import growth_work
+from anyscene.hierarchy import LAYERS, Tree, working_frame
+from anyscene.model.nodes import Nodes, nodes_from_layers
+
+
+class LazyEvidence:
+    """The engine's `model.evidence.Evidence`: grows, extracts and pools nothing that no action asked for.
+
+    image : uint8[H, W, 3] of any size. The working frame is made of it when the first action needs it.
+    ledger : what was spent so far.
+    """
+
+    layer_count = LAYERS
+
+    def __init__(self, image: NDArray[np.uint8], bank: Bank) -> None:
+        self.ledger = Ledger()
+        frame = working_frame(image)
+        self.tree = Tree(frame)
+        self._regions = RegionFeatures(bank, View(frame, self.ledger), self.tree)
+        self._nodes = _nodes_of(self.tree)
+
+    def nodes(self, layer: int) -> Nodes:
+        """Return the nodes with at least the layers 0 … `layer` grown."""
+        while self.tree.depth <= layer:
+            with self.ledger.charge(growth_work(self.tree, self.tree.depth)):
+                self.tree.grow(self.tree.depth + 1)
+        if self._nodes.layer_count < self.tree.depth:
+            self._nodes = _nodes_of(self.tree)
+        return self._nodes
+
+    def gather(
+        self, feature_set: str, nodes: NDArray[np.int32], columns: NDArray[np.int32]
+    ) -> NDArray[np.float32]:
+        """Return these columns of a feature set for these nodes, float32[len(nodes), len(columns)]."""
+        values = np.empty((len(nodes), len(columns)), np.float32)
+        known = self._nodes
+        for layer in np.flatnonzero(np.bincount(known.layer[nodes])).tolist():
+            features = self._regions.features(feature_set, layer)
+            kernels.gather_layer(features, nodes, int(known.start[layer]), columns, values)
+        return values
+
+
+def _nodes_of(tree: Tree) -> Nodes:
+    return nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])

@@ -1,0 +1,101 @@
+"""What every action may take on this machine, so that only those that fit the time left are offered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.features import Bank, Work
+from anyscene.features.costs import CostModel
+from anyscene.hierarchy import WORKING_LONG_SIDE
+from anyscene.learning.costing import action_costs
+from anyscene.model.actions import Pool
+from anyscene.model.costs import ActionCosts, Coverage
+from anyscene.model.state import State
+
+DECIDE, SPLIT, UPDATE, FRAME, PAINT = "decide", "split", "update", "frame", "paint:image"
+ACTION = "action"
+OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, ACTION)
+"""The engine's own steps, measured beside those of trees and features.
+
+| step | pixels | regions |
+|---|---|---|
+| `decide` | | leaves to look at |
+| `split` | | leaves afterwards |
+| `update` | active leaves times weak learners | active leaves |
+| `frame` | of the image, to be scaled to the working frame | |
+| `paint:image` | of the image | |
+
+`action` is a whole action: its `high` is the factor between what is typical and what hardly any action
+exceeds, its `fixed` milliseconds are added before (the shortest actions vary most). The factors of single
+steps would add up to far more, because not all of them are slow at once.
+"""
+
+REFERENCE = (360, 480)
+"""Height and width of the working frame that costs are worked out for; other frames are scaled by area."""
+
+MANY_LEAVES = 1000
+"""For as many leaves is deciding charged; the kernels make fewer hardly cheaper."""
+
+SMALLEST_SHARE = 0.25
+"""Tiny frames are charged as this share of the reference: much of an action does not depend on the area."""
+
+
+@dataclass(frozen=True, eq=False)
+class Foresight:
+    """What actions cost here, in milliseconds.
+
+    actions : what is typical in a frame of REFERENCE. calibration : where the numbers come from.
+    """
+
+    actions: ActionCosts
+    calibration: CostModel
+
+    def of_actions(
+        self, state: State, pool: Pool, coverage: Coverage, frame_share: float
+    ) -> NDArray[np.float64]:
+        """Return what each action typically takes, float64[A]. frame_share : see `frame_share`."""
+        return self.actions.of_actions(state, pool, coverage) * frame_share
+
+    def most_that_fits(self, left: float) -> float:
+        """Return the largest typical cost of an action that will hardly ever exceed `left` milliseconds."""
+        action = self.calibration.steps[ACTION]
+        return left / action.high - action.fixed
+
+    def framing(self, size: tuple[int, int]) -> float:
+        """Return what making the working frame of an image of this size hardly ever exceeds."""
+        if max(size) <= WORKING_LONG_SIDE:
+            return 0.0  # such images are used as they are
+        return self.calibration.predict(FRAME, size[0] * size[1])[1]
+
+    def painting(self, pixels: int) -> float:
+        """Return what painting so many pixels hardly ever exceeds."""
+        return self.calibration.predict(PAINT, pixels)[1]
+
+
+def frame_share(size: tuple[int, int]) -> float:
+    """Area of the working frame of an image of this size, relative to REFERENCE."""
+    height, width = size
+    shrink = min(1.0, WORKING_LONG_SIDE / max(height, width))
+    return max(SMALLEST_SHARE, height * width * shrink**2 / (REFERENCE[0] * REFERENCE[1]))
+
+
+def foresee(calibration: CostModel, bank: Bank, branching: NDArray[np.float64]) -> Foresight:
+    """Turn a calibration into the cost of every part of an action."""
+    split, update = (calibration.steps[step] for step in (SPLIT, UPDATE))
+    overheads = {
+        "start": 0.0,
+        "step": calibration.predict(DECIDE, regions=MANY_LEAVES)[0] + max(split.fixed, update.fixed),
+        "region": split.per_region,
+        "tree": update.per_pixel,
+        "input": update.per_region,
+    }
+
+    def typical(work: Work) -> float:
+        return calibration.predict(work.step, work.pixels, work.regions)[0]
+
+    # Noise has as many regions as a frame can have.
+    noise = np.random.default_rng(0).integers(0, 256, (*REFERENCE, 3), dtype=np.uint8)
+    return Foresight(action_costs(bank, noise, typical, branching, overheads), calibration)

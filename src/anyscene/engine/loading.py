@@ -1,0 +1,69 @@
+"""From a model's name or file to an engine that is ready to label."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from anyscene.engine.engine import Engine, Learned, prepare
+from anyscene.errors import ModelError
+from anyscene.features import Bank, bank_from_arrays
+from anyscene.features.hypercolumn.network import Head, Network
+from anyscene.features.hypercolumn.rungs import ladder
+from anyscene.model.modelfile import TrainedModel, load_model
+
+SUFFIX = ".anyscene"
+POLICY = "D-NM"
+NETWORK = "hypercolumn"
+
+
+def load(model: str | Path, threads: int = 1, refresh: bool = False) -> Engine:
+    """Load a model, `load("camvid")` or `load("my.anyscene")`, ready to label within any deadline.
+
+    The first time on a machine, what every step costs there is measured, which takes some seconds.
+    threads : CPU threads to use. refresh : measure again.
+    """
+    return prepare(learned_from(load_model(find_model(model))), threads, refresh)
+
+
+def shipped_models() -> dict[str, Path]:
+    """The models that come with anyscene, by name."""
+    folder = Path(str(resources.files("anyscene"))) / "models"
+    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
+
+
+def find_model(model: str | Path) -> Path:
+    """Return the file of a model that is given by its name or by its path."""
+    shipped = shipped_models()
+    if str(model) in shipped:
+        return shipped[str(model)]
+    path = Path(model).expanduser()
+    if path.is_file():
+        return path
+    known = ", ".join(shipped) or "none in this installation"
+    raise ModelError(
+        f"there is no model '{model}': neither a file of that name nor one that ships ({known}); "
+        "train one with `anyscene train`"
+    )
+
+
+def learned_from(trained: TrainedModel) -> Learned:
+    """Take from a model file what labeling needs."""
+
+    def make_bank(threads: int) -> Bank:
+        return bank_of(trained, threads)
+
+    temperature = float(trained.record.get("temperature", 1.0))
+    return Learned(trained.model, trained.policies[POLICY], make_bank, trained.classes, temperature)
+
+
+def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
+    """Return the feature sets of a model, its network's sessions on so many threads."""
+    names = trained.model.pool.sets
+    plain = [name for name in names if not name.startswith(f"{NETWORK}@")]
+    bank: dict[str, object] = dict(bank_from_arrays(plain, trained.features))
+    if len(plain) < len(names):
+        weight, bias = (trained.features[f"{NETWORK}/{part}"] for part in ("weight", "bias"))
+        head = Head(weight, bias, len(trained.classes))
+        bank |= ladder(Network(trained.graphs[NETWORK], threads), head)
+    return {name: bank[name] for name in names}  # type: ignore[misc]
