@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.errors import ConfigError
 from anyscene.features.hypercolumn import kernels
+from anyscene.features.hypercolumn.backbone import Backbone
+from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import FeatureSet
@@ -49,6 +53,13 @@ class Rung(FeatureSet):
         height, width = input_size(rect.height, rect.width, self.scale)
         return height * width
 
+    def fingerprint(self) -> str:
+        """A hash of the network, the head and the scale."""
+        digest = hashlib.sha256(f"{self.name} {self.version} {self._head.classes}".encode())
+        for part in (self._network.graph, self._head.weight.tobytes(), self._head.bias.tobytes()):
+            digest.update(part)
+        return digest.hexdigest()
+
 
 def rung_name(scale: float) -> str:
     """The name of the feature set at a scale, such as `hypercolumn@250` for a quarter."""
@@ -58,3 +69,35 @@ def rung_name(scale: float) -> str:
 def ladder(network: Network, head: Head, scales: Sequence[float] = SCALES) -> dict[str, Rung]:
     """The rungs at these scales, by name."""
     return {rung_name(scale): Rung(network, head, scale) for scale in scales}
+
+
+class HonestLadder:
+    """Rungs for images that something is learned from: each image gets those of a part that has not seen it.
+
+    backbone: with its parts. dataset: whose head to read. Sessions are made when first needed, and kept.
+    """
+
+    def __init__(
+        self, backbone: Backbone, dataset: str, scales: Sequence[float] = SCALES, threads: int = 1
+    ) -> None:
+        if dataset not in backbone.classes:
+            raise ConfigError(
+                f"the backbone has no head for '{dataset}'; it has {', '.join(backbone.classes)}"
+            )
+        self._backbone = backbone
+        self._dataset = dataset
+        self._scales = tuple(scales)
+        self._threads = threads
+        self._parts: dict[str, dict[str, Rung]] = {}
+
+    def for_image(self, image: NDArray[np.uint8]) -> dict[str, Rung]:
+        """The rungs whose scores on this image are as honest as on a new one; an error if there are none."""
+        return self.of_part(self._backbone.part_for(image_key(image)))
+
+    def of_part(self, part: str) -> dict[str, Rung]:
+        """The rungs of one part; those of the main part label new images."""
+        if part not in self._parts:
+            network = Network(self._backbone.graphs[part], self._threads)
+            head = self._backbone.heads[part, self._dataset]
+            self._parts[part] = ladder(network, head, self._scales)
+        return self._parts[part]

@@ -1,0 +1,125 @@
+"""Rungs as feature sets, on a network whose scores are known: one 1x1 convolution of the image's colours."""
+
+import numpy as np
+import pytest
+
+from anyscene.errors import ConfigError, ModelError
+from anyscene.features import RegionFeatures, View
+from anyscene.features.hypercolumn.backbone import Backbone
+from anyscene.features.hypercolumn.keys import image_key
+from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
+from anyscene.features.hypercolumn.rungs import HonestLadder, ladder, rung_name
+from anyscene.features.view import Rect
+from anyscene.hierarchy import Tree
+
+onnx = pytest.importorskip("onnx")
+pytestmark = pytest.mark.train
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """A stand-in with the real graph's interface: its features are the mean colour of each 4x4 block."""
+    from onnx import TensorProto, helper
+
+    nodes = [
+        helper.make_node("Cast", ["image"], ["numbers"], to=TensorProto.FLOAT),
+        helper.make_node("Transpose", ["numbers"], ["planes"], perm=[2, 0, 1]),
+        helper.make_node("Unsqueeze", ["planes", "axis"], ["batch"]),
+        helper.make_node("AveragePool", ["batch"], ["blocks"], kernel_shape=[4, 4], strides=[4, 4]),
+        helper.make_node("Conv", ["blocks", "head", "bias"], ["made"], kernel_shape=[1, 1]),
+        helper.make_node("Squeeze", ["made", "axis"], ["first"]),
+        helper.make_node("Transpose", ["first"], ["scores"], perm=[1, 2, 0]),
+    ]
+    inputs = [
+        helper.make_tensor_value_info("image", TensorProto.UINT8, ["h", "w", 3]),
+        helper.make_tensor_value_info("head", TensorProto.FLOAT, ["k", 3, 1, 1]),
+        helper.make_tensor_value_info("bias", TensorProto.FLOAT, ["k"]),
+    ]
+    outputs = [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["a", "b", "k"])]
+    axis = helper.make_tensor("axis", TensorProto.INT64, [1], [0])
+    made = helper.make_graph(nodes, "colours", inputs, outputs, [axis])
+    return helper.make_model(
+        made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    ).SerializeToString()
+
+
+HEAD = Head(np.array([[0.1, 0, 0], [0, 0, 0.1], [0, 1, 0]], np.float32), np.zeros(3, np.float32), classes=2)
+
+
+@pytest.fixture(scope="module")
+def image():
+    """Red on the left, blue on the right."""
+    image = np.zeros((96, 128, 3), np.uint8)
+    image[:, :64, 0] = 200
+    image[:, 64:, 2] = 200
+    return image
+
+
+def test_regions_get_class_probabilities_and_the_embedding(graph, image):
+    tree = Tree(image)
+    tree.grow(8)
+    rungs = ladder(Network(graph), HEAD, (0.25, 1.0))
+    regions = RegionFeatures(rungs, View(image), tree)
+    for name in rungs:
+        features = regions.features(name, tree.depth - 1)
+        assert features.shape == (len(tree.areas[-1]), 3)
+        np.testing.assert_allclose(features[:, :2].sum(axis=1), 1, atol=1e-5)
+    root = regions.features(rung_name(1.0), 0)[0]
+    np.testing.assert_allclose(root, [0.5, 0.5, 0], atol=0.02)
+
+
+def test_a_crop_covers_only_the_regions_inside_it(graph, image):
+    tree = Tree(image)
+    tree.grow(8)
+    rungs = ladder(Network(graph), HEAD, (1.0,))
+    regions = RegionFeatures(rungs, View(image), tree)
+    name = rung_name(1.0)
+    regions.extract(name, Rect(0, 0, 96, 64))
+    covered = regions.covered(name, tree.depth - 1)
+    inside = tree.boxes[-1][:, 3] <= 64
+    assert covered.any()
+    assert not covered[~inside].any()
+    features = regions.features(name, tree.depth - 1)[covered]
+    np.testing.assert_allclose(features[:, 0], 1, atol=0.01)
+
+
+def test_the_cost_of_a_rung_is_the_size_of_its_input(graph):
+    rung = ladder(Network(graph), HEAD, (0.5,))[rung_name(0.5)]
+    assert rung.extraction_pixels(Rect(0, 0, 360, 480)) == 192 * 256
+
+
+@pytest.mark.parametrize(("side", "scale", "expected"), [(1, 1.0, 32), (480, 1.0, 480), (360, 0.5, 192)])
+def test_inputs_are_multiples_of_32(side, scale, expected):
+    assert input_size(side, side, scale) == (expected, expected)
+
+
+def test_fitting_keeps_an_image_of_the_right_size_as_it_is(image):
+    assert (fit(image, (96, 128)) == image).all()
+    assert fit(image[:1, :1], (32, 32)).shape == (32, 32, 3)
+
+
+def test_each_image_gets_the_rungs_of_a_part_that_has_not_seen_it(graph, image):
+    key = image_key(image)
+    shared = {"classes": {"x": ("red", "blue")}, "recipes": {"train": {}, "a": {}}}
+    heads = {("train", "x"): HEAD, ("a", "x"): HEAD}
+    graphs = {"train": graph, "a": graph}
+    seen = {"train": frozenset({key}), "a": frozenset[str]()}
+    honest = HonestLadder(Backbone(graphs=graphs, heads=heads, seen=seen, **shared), "x", (0.5,))
+    assert honest.for_image(image) is honest.of_part("a")
+    assert honest.for_image(image[:, ::-1]) is honest.of_part("train")
+    fooled = HonestLadder(
+        Backbone(graphs=graphs, heads=heads, seen=seen | {"a": frozenset({key})}, **shared), "x"
+    )
+    with pytest.raises(ModelError, match="cannot be learned from"):
+        fooled.for_image(image)
+    with pytest.raises(ConfigError, match="no head for 'y'"):
+        HonestLadder(Backbone(graphs=graphs, heads=heads, seen=seen, **shared), "y")
+
+
+def test_the_fingerprint_tells_scales_and_heads_apart(graph):
+    network = Network(graph)
+    other = Head(HEAD.weight * 2, HEAD.bias, HEAD.classes)
+    prints = {
+        rung.fingerprint() for head in (HEAD, other) for rung in ladder(network, head, (0.5, 1.0)).values()
+    }
+    assert len(prints) == 4
