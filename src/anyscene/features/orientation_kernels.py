@@ -122,17 +122,15 @@ def normalize_blocks(sums: Array, blocks: Array) -> None:
     order of OpenCV's.
     """
     bins = sums.shape[4]
+    block = np.empty(4 * bins, np.float32)
     for y in range(blocks.shape[0]):
         for x in range(blocks.shape[1]):
-            block = blocks[y, x]
-            energy = np.float32(0)
             for part in range(4):
                 values = sums[part % 2, part // 2, y, x]
                 here = block[part * bins : (part + 1) * bins]
                 for k in range(bins):
                     here[k] = values[k]
-                    energy += values[k] * values[k]
-            _normalize(block, energy, np.float32(0.1 * block.shape[0]))
+            _normalize(block, np.float32(0.1 * block.shape[0]), blocks[y, x])
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -143,31 +141,29 @@ def gather_descriptors(cells: Array, window: Array, descriptors: Array) -> None:
     window: float32[4, 32], a weight for each value. descriptors: float32[r, c, 128]; descriptor (i, j) takes
     the cells from (2 i, 2 j) on.
     """
+    descriptor = np.empty(128, np.float32)
     for i in range(descriptors.shape[0]):
         for j in range(descriptors.shape[1]):
-            descriptor = descriptors[i, j]
-            energy = np.float32(0)
             for y in range(4):
                 values = cells[2 * i + y, 16 * j : 16 * j + 32]
-                part = descriptor[32 * y : 32 * y + 32]
-                weights = window[y]
+                part, weights = descriptor[32 * y : 32 * y + 32], window[y]
                 for k in range(32):
-                    value = values[k] * weights[k]
-                    part[k] = value
-                    energy += value * value
-            _normalize(descriptor, energy, np.float32(1e-6))
+                    part[k] = values[k] * weights[k]
+            _normalize(descriptor, np.float32(1e-6), descriptors[i, j])
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _normalize(vector: Array, energy: float, floor: float) -> None:
+def _normalize(vector: Array, floor: float, result: Array) -> None:
     """To unit length, no element above 0.2, to unit length again; `floor` keeps faint vectors short."""
+    energy = np.float32(0)
+    for k in range(vector.shape[0]):
+        energy += vector[k] * vector[k]
     scale = np.float32(1) / (np.sqrt(energy) + floor)
-    clipped = np.float32(0)
+    energy = np.float32(0)
     for k in range(vector.shape[0]):
-        value = vector[k] * scale
-        value = value if value < np.float32(0.2) else np.float32(0.2)
+        value = min(vector[k] * scale, np.float32(0.2))
         vector[k] = value
-        clipped += value * value
-    scale = np.float32(1) / (np.sqrt(clipped) + np.float32(1e-3))
+        energy += value * value
+    scale = np.float32(1) / (np.sqrt(energy) + np.float32(1e-3))
     for k in range(vector.shape[0]):
-        vector[k] *= scale
+        result[k] = vector[k] * scale

@@ -7,12 +7,12 @@ import numpy as np
 from anyscene.features import geometry, semantics, sift, texture
 from anyscene.features.boosting import Booster
 from anyscene.features.layout import LayoutClassifier, draw_filters
-from anyscene.features.sets import FeatureSet, bank_from_arrays, list_feature_sets
+from anyscene.features.sets import SET_MODULES, FeatureSet, bank_from_arrays
 from anyscene.features.surfaces import SURFACES
 
 
 def stand_in_bank(rng: np.random.Generator, classes: int = 11) -> dict[str, FeatureSet]:
-    """All registered sets with random parameters, for measuring and for tests."""
+    """The sets of anyscene with random parameters, for measuring and for tests."""
     texture_words = rng.normal(size=(texture.WORDS, texture.FILTERS)).astype(np.float32)
     arrays = {
         "sift/words": rng.dirichlet(np.ones(128), sift.WORDS).astype(np.float32) ** 0.5,
@@ -26,7 +26,7 @@ def stand_in_bank(rng: np.random.Generator, classes: int = 11) -> dict[str, Feat
     for name, size in sizes.items():
         learned = _stand_in_classifier(rng, *size).arrays()
         arrays |= {f"{name}/{key}": array for key, array in learned.items()}
-    return bank_from_arrays(list_feature_sets(), arrays)
+    return bank_from_arrays(SET_MODULES, arrays)
 
 
 def _stand_in_classifier(
