@@ -1,0 +1,105 @@
+"""What full-cost baselines look at: one image's whole tree with all features, and its truth to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.features import RegionFeatures
+from anyscene.hierarchy import LAYERS
+
+
+@dataclass(frozen=True, eq=False)
+class ImageEvidence:
+    """One image with its tree fully grown and all its features.
+
+    image : uint8[h, w, 3], the working frame.
+    regions : int32[h, w], the finest region of every pixel.
+    parents : for each layer, from the whole image to the finest, int32[n_k]: the region of the layer above;
+        parents[0] is [0].
+    features : for each layer float32[n_k, D], the same columns on all layers.
+    """
+
+    image: NDArray[np.uint8]
+    regions: NDArray[np.int32]
+    parents: tuple[NDArray[np.int32], ...]
+    features: tuple[NDArray[np.float32], ...]
+
+    def ancestors(self, layer: int) -> NDArray[np.int32]:
+        """The region of a layer that each finest region lies in, int32[n]."""
+        names = np.arange(len(self.parents[-1]), dtype=np.int32)
+        for finer in range(len(self.parents) - 1, layer, -1):
+            names = self.parents[finer][names]
+        return names
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledImage:
+    """Evidence to learn from.
+
+    truth : int16[h, w] at the frame's size, VOID where unknown.
+    fold : which part of the training images this one belongs to, counted from 0. Images that look alike
+        (a drive's) must share a fold: whoever learns from a classifier's output on an image uses one that
+        never saw the image's fold.
+    """
+
+    evidence: ImageEvidence
+    truth: NDArray[np.int16]
+    fold: int
+
+    def counts(self, classes: int) -> list[NDArray[np.int64]]:
+        """Labeled pixels by region and class, int64[n_k, C] for each layer."""
+        parents = self.evidence.parents
+        known = self.truth >= 0
+        flat = self.evidence.regions[known].astype(np.int64) * classes + self.truth[known]
+        layers = [np.bincount(flat, minlength=len(parents[-1]) * classes).reshape(-1, classes)]
+        for finer in range(len(parents) - 1, 0, -1):
+            above = np.zeros((len(parents[finer - 1]), classes), np.int64)
+            np.add.at(above, parents[finer], layers[0])
+            layers.insert(0, above)
+        return layers
+
+
+@dataclass(frozen=True, eq=False)
+class RegionSummary:
+    """Where finest regions lie and what they look like, on average.
+
+    position : float32[n, 2], x and y in pixels. color : float32[n, 3], RGB. area : float32[n], pixels.
+    """
+
+    position: NDArray[np.float32]
+    color: NDArray[np.float32]
+    area: NDArray[np.float32]
+
+
+def summarise(evidence: ImageEvidence) -> RegionSummary:
+    """Average position and colour over the finest regions."""
+    regions = evidence.regions.ravel()
+    count = len(evidence.parents[-1])
+    area = np.maximum(np.bincount(regions, minlength=count), 1)
+    rows, columns = np.indices(evidence.regions.shape, dtype=np.float32)
+    channels = [columns, rows, *cv2.split(evidence.image)]
+    means = [np.bincount(regions, channel.ravel(), count) / area for channel in channels]
+    table = np.stack(means, axis=1).astype(np.float32)
+    return RegionSummary(table[:, :2].copy(), table[:, 2:].copy(), area.astype(np.float32))
+
+
+def gather(features: RegionFeatures, names: Sequence[str]) -> ImageEvidence:
+    """Grow the whole tree and compute the named feature sets on all its layers."""
+    tree = features.layers.tree
+    tree.grow(LAYERS)
+    height, width = tree.size
+    blocks = tree.pixels.repeat(tree.stride, axis=0).repeat(tree.stride, axis=1)
+    return ImageEvidence(
+        features.view.image,
+        np.ascontiguousarray(blocks[:height, :width]),
+        tuple(tree.parents),
+        tuple(
+            np.concatenate([features.features(name, layer) for name in names], axis=1)
+            for layer in range(LAYERS)
+        ),
+    )

@@ -1,0 +1,88 @@
+"""HIM: the hierarchical inference machine of Munoz et al. (2010), a classifier for each layer of the tree.
+
+From the whole image down, regions are classified by their features and by what was predicted for their
+parent. Training is stacked: a layer learns from parents' predictions that are as wrong as on a new image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.evaluation.baselines.classifier import (
+    ClassifierSettings,
+    RegionClassifier,
+    TrainingRows,
+    cross_fit,
+)
+from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
+from anyscene.evaluation.baselines.labeler import Arrays, BeliefMap, prefixed, under
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class InferenceMachine:
+    """A fitted machine; layers[k] takes the features of layer k and, below the top, the parents' beliefs."""
+
+    layers: tuple[RegionClassifier, ...]
+    name: ClassVar[str] = "HIM"
+
+    @classmethod
+    def fit(
+        cls,
+        images: Sequence[LabeledImage],
+        classes: int,
+        random: np.random.Generator,
+        settings: ClassifierSettings | None = None,
+    ) -> InferenceMachine:
+        """Learn from labeled images of at least two folds."""
+        counts = [image.counts(classes) for image in images]
+        layers = []
+        beliefs: list[Floats] = []
+        for k in range(len(images[0].evidence.parents)):
+            inputs = [
+                with_context(image.evidence, k, beliefs[i] if k else None) for i, image in enumerate(images)
+            ]
+            sizes = [len(part) for part in inputs]
+            rows = TrainingRows(
+                np.concatenate(inputs),
+                np.concatenate([layer_counts[k] for layer_counts in counts]),
+                np.repeat([image.fold for image in images], sizes),
+            )
+            classifier, belief = cross_fit(rows, settings or ClassifierSettings(), random)
+            layers.append(classifier)
+            beliefs = np.split(belief, np.cumsum(sizes)[:-1])
+        return cls(tuple(layers))
+
+    def label(self, evidence: ImageEvidence) -> BeliefMap:
+        """Classify all layers from the top down; the finest one's beliefs are the answer."""
+        belief = None
+        for k, classifier in enumerate(self.layers):
+            belief = classifier.predict(with_context(evidence, k, belief))
+        assert belief is not None
+        return BeliefMap(belief, evidence.regions)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Every layer's classifier, under the layer's number."""
+        named: dict[str, NDArray[Any]] = {}
+        for k, classifier in enumerate(self.layers):
+            named |= prefixed(str(k), classifier.arrays())
+        return named
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> InferenceMachine:
+        """The inverse of `arrays`."""
+        count = 1 + max(int(name.split("/")[0]) for name in arrays)
+        return cls(tuple(RegionClassifier.from_arrays(under(str(k), arrays)) for k in range(count)))
+
+
+def with_context(evidence: ImageEvidence, layer: int, above: Floats | None) -> Floats:
+    """A layer's features, followed by the beliefs of the regions' parents if there is a layer above."""
+    if above is None:
+        return evidence.features[layer]
+    return np.concatenate([evidence.features[layer], above[evidence.parents[layer]]], axis=1)

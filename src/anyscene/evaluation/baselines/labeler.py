@@ -1,0 +1,94 @@
+"""`Labeler`: what every full-cost baseline is, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
+from anyscene.model.kernels import BELIEF_FLOOR
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefMap:
+    """What a baseline believes about an image: one row for each cell, a cell for each pixel.
+
+    belief : float32[n, C], rows sum to 1. cells : int32[h, w], the row of each pixel: its finest region, or
+    the pixel itself.
+    """
+
+    belief: NDArray[np.float32]
+    cells: NDArray[np.int32]
+
+    def labels(self) -> NDArray[np.int16]:
+        """The most likely class of every pixel, int16[h, w]."""
+        labels: NDArray[np.int16] = self.belief.argmax(axis=1).astype(np.int16)[self.cells]
+        return labels
+
+    def loss(self, truth: NDArray[np.int16]) -> float:
+        """Mean cross-entropy over the pixels of known truth; 0 when there are none."""
+        known = truth >= 0
+        held = self.belief[self.cells[known], truth[known]]
+        return float(-np.log(np.maximum(held, BELIEF_FLOOR)).mean()) if len(held) else 0.0
+
+
+class Labeler(Protocol):
+    """A baseline that labels an image at its full cost, in one go.
+
+    What `label` returns depends on the evidence and the arrays alone.
+    """
+
+    name: ClassVar[str]
+
+    @classmethod
+    def fit(cls, images: Sequence[LabeledImage], classes: int, random: np.random.Generator) -> Self:
+        """Learn from labeled images of at least two folds; nothing else is ever looked at."""
+        ...
+
+    def label(self, evidence: ImageEvidence) -> BeliefMap:
+        """Work out beliefs for an image."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that was learned; `from_arrays` is the inverse."""
+        ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Self:
+        """Make the labeler from what was learned."""
+        ...
+
+
+def prefixed(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """Arrays under `prefix/…`."""
+    return {f"{prefix}/{name}": array for name, array in arrays.items()}
+
+
+def under(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """The inverse of `prefixed`, leaving out what stands elsewhere."""
+    start = f"{prefix}/"
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
+def parameters_to_arrays(parameters: DataclassInstance) -> dict[str, NDArray[Any]]:
+    """The numbers of a dataclass as arrays of no dimensions."""
+    return {name: np.asarray(value, np.float64) for name, value in asdict(parameters).items()}
+
+
+Parameters = TypeVar("Parameters", bound="DataclassInstance")
+
+
+def parameters_from_arrays(kind: type[Parameters], arrays: Arrays) -> Parameters:
+    """The inverse of `parameters_to_arrays`."""
+    values = {part.name: arrays[part.name].item() for part in fields(kind)}
+    whole = {part.name for part in fields(kind) if part.type in (int, "int")}
+    return kind(**{name: int(value) if name in whole else value for name, value in values.items()})
