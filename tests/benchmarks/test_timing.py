@@ -21,9 +21,10 @@ def test_speedup_is_the_median_of_ratios_taken_side_by_side():
     assert timings.medians() == {"fast": 1.0, "slow": 4.0}
 
 
-def test_a_sleep_twice_as_long_takes_about_twice_as_long():
-    timings = interleave({"one": lambda: time.sleep(0.01), "two": lambda: time.sleep(0.02)}, rounds=3)
-    assert timings.speedup("one", "two") == pytest.approx(2, rel=0.4)
+def test_what_takes_longer_is_slower_even_on_a_busy_machine():
+    timings = interleave({"short": lambda: time.sleep(0.005), "long": lambda: time.sleep(0.05)}, rounds=3)
+    assert timings.speedup("short", "long") > 1
+    assert timings.median("long") >= 0.05
 
 
 def test_one_thread_holds_inside_and_is_undone_even_after_an_error():
