@@ -9,9 +9,8 @@ import numpy as np
 
 from anyscene.data.streets.camera import Points
 from anyscene.data.streets.canvas import BUILDING, SIGN, Canvas, Color, Part
-from anyscene.data.streets.furniture import box
 from anyscene.data.streets.textures import Texture, masonry
-from anyscene.data.streets.things import Stretch
+from anyscene.data.streets.things import Stretch, box
 
 WALLS = np.array(
     [

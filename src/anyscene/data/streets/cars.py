@@ -8,8 +8,7 @@ import numpy as np
 
 from anyscene.data.streets.camera import Points
 from anyscene.data.streets.canvas import CAR, Canvas, Part
-from anyscene.data.streets.furniture import box, disc
-from anyscene.data.streets.things import Spot
+from anyscene.data.streets.things import Spot, box, disc
 
 PAINTS = np.array(
     [

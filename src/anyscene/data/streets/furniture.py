@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
-from anyscene.data.streets.camera import Points
 from anyscene.data.streets.canvas import FENCE, POLE, SIGN, UNLABELED, Canvas, Color, Part
 from anyscene.data.streets.textures import boards
-from anyscene.data.streets.things import Spot, Stretch
+from anyscene.data.streets.things import Spot, Stretch, box, disc
 
 METALS = np.array([(96, 98, 100), (60, 62, 64), (36, 40, 38), (150, 150, 148), (52, 70, 56)], dtype=float)
 PLATES = np.array([(40, 80, 160), (190, 40, 40), (236, 236, 232), (30, 110, 70), (230, 190, 40)], dtype=float)
-
-
 RAILS = ((0.12, 0.2), (0.92, 1.0))  # lower and upper edge, as shares of a fence's height
-
-
-def box(left: float, right: float, low: float, high: float) -> Points:
-    """Give the corners of an upright rectangle."""
-    return np.array([(left, low), (right, low), (right, high), (left, high)])
-
-
-def disc(right: float, up: float, half_width: float, half_height: float, corners: int = 14) -> Points:
-    """Give the outline of an ellipse."""
-    return np.asarray(_circle(corners) * (half_width, half_height) + (right, up))
-
-
-@cache
-def _circle(corners: int) -> Points:
-    angle = np.linspace(0, 2 * np.pi, corners, endpoint=False)
-    circle: Points = np.column_stack([np.cos(angle), np.sin(angle)])
-    circle.flags.writeable = False
-    return circle
 
 
 def metal(rng: np.random.Generator) -> Color:

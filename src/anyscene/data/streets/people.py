@@ -9,8 +9,7 @@ import numpy as np
 from anyscene.data.streets.camera import Points
 from anyscene.data.streets.canvas import BICYCLIST, PEDESTRIAN, Canvas, Color
 from anyscene.data.streets.cars import PAINTS
-from anyscene.data.streets.furniture import box, disc
-from anyscene.data.streets.things import Spot
+from anyscene.data.streets.things import Spot, box, disc
 
 CLOTHES = np.array(
     [

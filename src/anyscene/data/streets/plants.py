@@ -9,9 +9,8 @@ import numpy as np
 
 from anyscene.data.streets.camera import Points
 from anyscene.data.streets.canvas import TREE, Canvas, Color
-from anyscene.data.streets.furniture import box
 from anyscene.data.streets.textures import foliage, noise, painted
-from anyscene.data.streets.things import Spot, Stretch
+from anyscene.data.streets.things import Spot, Stretch, box
 
 BARK = np.array([74.0, 62, 52])
 LEAVES = np.array(

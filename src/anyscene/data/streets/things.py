@@ -1,12 +1,14 @@
-"""What everything that stands in a street has in common."""
+"""What everything that stands in a street has in common: a place, a distance, simple outlines."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
 
+from anyscene.data.streets.camera import Points
 from anyscene.data.streets.canvas import Canvas
 
 
@@ -45,3 +47,21 @@ class Stretch:
     def distance(self) -> float:
         """Metres ahead of the far end: whatever stands in front of it is nearer than that."""
         return max(self.near[1], self.far[1])
+
+
+def box(left: float, right: float, low: float, high: float) -> Points:
+    """Give the corners of an upright rectangle."""
+    return np.array([(left, low), (right, low), (right, high), (left, high)])
+
+
+def disc(right: float, up: float, half_width: float, half_height: float, corners: int = 14) -> Points:
+    """Give the outline of an ellipse."""
+    return np.asarray(_circle(corners) * (half_width, half_height) + (right, up))
+
+
+@cache
+def _circle(corners: int) -> Points:
+    angle = np.linspace(0, 2 * np.pi, corners, endpoint=False)
+    circle: Points = np.column_stack([np.cos(angle), np.sin(angle)])
+    circle.flags.writeable = False
+    return circle
