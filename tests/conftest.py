@@ -45,3 +45,36 @@ def streets():
 def data_root():
     """The folder of the unpacked data sets; for tests marked `real_data`."""
     return Path(os.environ["ANYSCENE_DATA"])
+
+
+@pytest.fixture(scope="session")
+def model_file(streets, tmp_path_factory):
+    """A small model that was learned on `streets` in seconds: colours and positions, few actions."""
+    from anyscene.learning.config import TrainConfig
+    from anyscene.learning.train import train
+
+    config = TrainConfig(
+        sets=("color", "position"),
+        folds=2,
+        held_out=0.3,
+        block=1,
+        thresholds=(0.0, 0.6),
+        lambdas=(0.0,),
+        bundles=(1, 5),
+        steps=8,
+        clusters=0,
+        samples=4000,
+        screening_samples=2000,
+        iterations=1,
+        prune_images=2,
+        threads=1,
+    )
+    path = tmp_path_factory.mktemp("models") / "small.anyscene"
+    train(streets, path, config)
+    return path
+
+
+@pytest.fixture(scope="session")
+def engine(model_file):
+    """The small model, ready to label."""
+    return anyscene.load(model_file)

@@ -10,6 +10,7 @@ from anyscene.errors import AnysceneError, ConfigError, DataError, ImageError, M
 if TYPE_CHECKING:
     from anyscene import data as data
     from anyscene import metrics as metrics
+    from anyscene.engine import load as load
     from anyscene.labeling import Labeling as Labeling
     from anyscene.labeling import Step as Step
 
@@ -21,6 +22,7 @@ _LAZY = {
     "data": "anyscene.data",
     "Labeling": "anyscene.labeling:Labeling",
     "Step": "anyscene.labeling:Step",
+    "load": "anyscene.engine:load",
     "metrics": "anyscene.metrics",
 }
 

@@ -125,7 +125,7 @@ def _report(done: list[Done], found: Found, output: Path, json: str | None) -> N
         for key, value in summary.items()
         if value is not None
     ]
-    console(json).print(table(f"results in {output}", ("", ""), rows))
+    console(json).print(table(f"results in {output}", ("what", "value"), rows))
     for _, problem in problems:
         console("-").print(Text.assemble(("not labelled: ", "bold red"), str(problem)), soft_wrap=True)
     emit_json({**summary, "problems": [{"path": path, "problem": why} for path, why in problems]}, json)

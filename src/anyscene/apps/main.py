@@ -17,7 +17,7 @@ from rich.text import Text
 import anyscene
 from anyscene.errors import AnysceneError
 
-COMMAND_MODULES = ("data", "bench", "demo", "train_backbone", "calibrate", "tree")
+COMMAND_MODULES = ("data", "bench", "demo", "train_backbone", "calibrate", "tree", "label")
 
 app = typer.Typer(
     name="anyscene",

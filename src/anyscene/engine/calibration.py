@@ -43,23 +43,26 @@ class Taken:
 def calibration_for(model: Model, policy: Policy, bank: Bank, refresh: bool = False) -> CostModel:
     """Return the calibration of this machine for a model, made and kept when missing or outdated."""
     known = None if refresh else load_calibration(calibration_key(bank))
-    if known is not None and known.steps.keys() >= set(foresight.OWN_STEPS):
-        return known
-    made = calibrate(model, policy, bank, quick=not refresh)
-    save_calibration(made)
-    return made
+    if known is None:
+        known = calibration.calibrate(bank, quick=not refresh)
+    if not known.steps.keys() >= set(foresight.OWN_STEPS):
+        known = with_own_steps(known, model, policy, bank, rounds=WALKS if refresh else QUICK_WALKS)
+        save_calibration(known)
+    return known
 
 
-def calibrate(model: Model, policy: Policy, bank: Bank, quick: bool = False) -> CostModel:
-    """Measure every step of labeling; hold everything to one thread around the call."""
-    base = calibration.calibrate(bank, quick)
+def with_own_steps(
+    base: CostModel, model: Model, policy: Policy, bank: Bank, rounds: int = WALKS
+) -> CostModel:
+    """Add the engine's own steps to a calibration of trees and features, all on one thread."""
     images = calibration.calibration_images(1, seed=1)
-    _walk(model, policy, bank, images[0], seed=0)
+    _walk(model, policy, bank, images[0], seed=0)  # compiles
     _frame_and_paint(LARGE_SIDES[0])
-    rounds = range(QUICK_WALKS if quick else WALKS)
-    taken = [step for seed in rounds for image in images for step in _walk(model, policy, bank, image, seed)]
+    taken = [
+        step for seed in range(rounds) for image in images for step in _walk(model, policy, bank, image, seed)
+    ]
     charges = [charge for step in taken for charge in (step.deciding, step.own)]
-    charges += [charge for _ in rounds for sides in LARGE_SIDES for charge in _frame_and_paint(sides)]
+    charges += [charge for _ in range(rounds) for sides in LARGE_SIDES for charge in _frame_and_paint(sides)]
     steps = CostModel(base.key, {**base.steps, **calibration.fit_costs(charges)})
     whole = _whole_actions(taken, model, steps, bank)
     return CostModel(base.key, {**steps.steps, foresight.ACTION: whole})

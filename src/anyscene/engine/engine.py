@@ -26,6 +26,9 @@ from anyscene.model.actions import Action, Split
 from anyscene.model.policies import Policy, Situation
 from anyscene.model.rollout import Model
 
+LEAST_TELLING_MS = 1.0
+"""Steps foretold to take less than this in all say nothing about how slow the machine is now."""
+
 
 @dataclass(frozen=True, eq=False)
 class Learned:
@@ -159,6 +162,7 @@ class Run:
         self._bank = bank
         self._image = image
         self._taken: tuple[int, ...] = ()
+        self._predicted_ms = self._actual_ms = 0.0
         self._size = (image.shape[0], image.shape[1])
         self.frame_share = frame_share(self._size)
         pixels = self._size[0] * self._size[1]
@@ -198,6 +202,8 @@ class Run:
         ended = self.clock.elapsed()
         entropy = float(self.state.area @ self.state.entropy)
         self.steps.append(Step(name, predicted_ms, ended - begun, len(self.state.leaves), entropy))
+        self._predicted_ms += predicted_ms
+        self._actual_ms += ended - begun
         self.deciding_ms += self.clock.elapsed() - ended
 
     def fits(self, typical_ms: float) -> bool:
@@ -246,7 +252,10 @@ class Run:
     def _most_that_fits(self) -> float:
         """The typical time of the longest action that may be taken now."""
         framing = self._framing if self.evidence is None else 0.0
-        return self.foresight.most_that_fits(self.clock.remaining() - self._reserve - framing)
+        # Where this image's steps have taken longer than foretold, others compete for the machine now.
+        slowness = max(1.0, self._actual_ms / max(self._predicted_ms, LEAST_TELLING_MS))
+        left = (self.clock.remaining() - self._reserve - framing) / slowness
+        return self.foresight.most_that_fits(left)
 
 
 def describe_action(action: Action) -> str:

@@ -1,0 +1,213 @@
+"""The engine: anytime labels under a clock, at any size, from any thread."""
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from anyscene.engine.calibration import calibration_for
+from anyscene.engine.clock import Clock
+from anyscene.engine.engine import Engine, Run
+from anyscene.engine.foresight import Foresight
+from anyscene.errors import ConfigError, DataError
+from anyscene.features.costs import CostModel, StepCost
+from anyscene.model.policies import Situation
+
+
+def with_costs(engine, **changes):
+    """The same engine on a machine with another cost table."""
+    return Engine(engine.learned, replace(engine.foresight, **changes), engine._bank)
+
+
+@pytest.fixture(scope="module")
+def scenes(streets):
+    return [streets.split("val")[index] for index in range(4)]
+
+
+def test_labels_are_better_than_the_prior(engine, scenes):
+    better = [
+        np.mean(engine.label(scene.image).labels == scene.truth)
+        - np.mean(engine.label(scene.image, budget=0).labels == scene.truth)
+        for scene in scenes
+    ]
+    assert np.mean(better) > 0.1
+
+
+def test_a_budget_below_the_least_possible_gives_the_prior_at_once(engine, scenes):
+    out = engine.label(scenes[0].image, budget="0ms")
+    assert out.trace == ()
+    assert out.deadline_met is False
+    assert len(np.unique(out.labels)) == 1
+    assert out.labels[0, 0] == engine.learned.model.prior.argmax()
+    assert out.confidence[0, 0] == pytest.approx(engine.learned.model.prior.max(), rel=1e-3)
+
+
+def test_an_unlimited_budget_gives_the_same_labels_every_time(engine, scenes):
+    first, second = (engine.label(scenes[0].image) for _ in range(2))
+    np.testing.assert_array_equal(first.labels, second.labels)
+    np.testing.assert_array_equal(first.confidence, second.confidence)
+    assert [step.action for step in first.trace] == [step.action for step in second.trace]
+    assert first.deadline_met is None
+
+
+def test_the_trace_tells_what_was_done(engine, scenes):
+    out = engine.label(scenes[0].image)
+    assert len(out.trace) > 2
+    assert all(step.predicted_ms > 0 and step.actual_ms > 0 for step in out.trace)
+    leaves = [step.leaves for step in out.trace]
+    assert leaves == sorted(leaves)
+    assert sum(step.actual_ms for step in out.trace) <= out.cost
+    assert 0 <= out.trace[-1].mean_entropy <= np.log(len(engine.classes))
+
+
+def test_streaming_ends_where_labeling_does_and_starts_with_the_prior(engine, scenes):
+    labelings = list(engine.stream(scenes[0].image))
+    assert labelings[0].trace == ()
+    assert [len(labeling.trace) for labeling in labelings] == list(range(len(labelings)))
+    np.testing.assert_array_equal(labelings[-1].labels, engine.label(scenes[0].image).labels)
+
+
+class Watching:
+    """A policy that notes what it was offered, and how long there was."""
+
+    def __init__(self, policy):
+        self.policy = policy
+        self.seen: list[Situation] = []
+
+    def choose(self, situation):
+        self.seen.append(situation)
+        return self.policy.choose(situation)
+
+
+@pytest.mark.parametrize("budget", [3.0, 10.0, 30.0])
+def test_no_action_is_offered_that_would_not_fit(engine, scenes, budget):
+    """On a machine where splits take 4 ms each and updates 1 ms, whatever the real one does."""
+    costs = engine.foresight.actions
+    slow = replace(
+        costs,
+        step=1.0,
+        grow=np.where(np.arange(len(costs.grow)) > 0, 4.0, 0.0),
+        region=0.0,
+        tree=0.0,
+        input=0.0,
+        pooling=np.zeros_like(costs.pooling),
+        items=np.zeros_like(costs.items),
+    )
+    steps = {
+        **engine.foresight.calibration.steps,
+        "action": StepCost(0.5, 0, 0, 1.5),
+        "paint:image": StepCost(1.0, 0, 0, 1.0),
+    }
+    foresight = Foresight(slow, CostModel("made up", steps))
+    policy = Watching(engine.learned.policy)
+    run = Run(replace(engine.learned, policy=policy), foresight, engine._bank, scenes[0].image, Clock(budget))
+    run.frame_share = 1.0
+    while run.advance():
+        pass
+    spent = [0.0, *itertools.accumulate(step.actual_ms for step in run.steps)]
+    for situation, before in zip(policy.seen, spent, strict=False):
+        high = (slow.of_actions(situation.state, situation.pool, situation.coverage) + 0.5) * 1.5
+        assert np.all(high[situation.offered] <= budget - 1.0 - before)
+
+
+def test_nothing_fits_on_a_machine_that_is_too_slow(engine, scenes):
+    slow = with_costs(engine, actions=replace(engine.foresight.actions, step=1e4))
+    assert slow.label(scenes[0].image, budget="1s").trace == ()
+    assert len(slow.label(scenes[0].image).trace) > 2
+
+
+def test_decisions_do_not_depend_on_the_machine(engine, scenes):
+    """Local costs say what fits; the ranking is by the costs in the model."""
+    other = with_costs(engine, actions=replace(engine.foresight.actions, step=3.0, tree=0.01))
+    actions = [[step.action for step in each.label(scenes[0].image).trace] for each in (engine, other)]
+    assert actions[0] == actions[1]
+
+
+def test_until_stops_when_sure_enough(engine, scenes):
+    whole = engine.label(scenes[0].image)
+    assert engine.label(scenes[0].image, until=0.0).trace == ()
+    target = float(whole.confidence.mean()) - 0.05
+    some = engine.label(scenes[0].image, until=target)
+    assert len(some.trace) <= len(whole.trace)
+    assert some.confidence.mean() >= target - 1e-3
+    with pytest.raises(ConfigError, match="between 0 and 1"):
+        engine.label(scenes[0].image, until=95)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 500), (700, 1), (2, 3), (33, 65), (360, 480), (900, 700)])
+def test_labels_have_the_size_of_the_image(engine, size):
+    image = np.random.default_rng(0).integers(0, 256, (*size, 3), dtype=np.uint8)
+    for budget in (None, 5):
+        out = engine.label(image, budget)
+        assert out.labels.shape == out.confidence.shape == size
+        assert out.labels.min() >= 0
+        assert out.labels.max() < len(engine.classes)
+        assert out.confidence.min() >= 0
+        assert out.confidence.max() <= 1
+
+
+def test_a_photo_of_twelve_megapixels_is_labelled_at_its_own_size(engine, scenes):
+    photo = np.ascontiguousarray(np.resize(scenes[0].image, (3000, 4000, 3)))
+    out = engine.label(photo, budget="2s")
+    assert out.labels.shape == (3000, 4000)
+    assert len(out.trace) > 0
+
+
+def test_a_view_of_a_larger_array_is_an_image_like_any_other(engine, scenes):
+    image = scenes[0].image
+    wide = np.zeros((image.shape[0] * 2, image.shape[1] * 2, 3), np.uint8)
+    wide[::2, ::2] = image
+    np.testing.assert_array_equal(engine.label(wide[::2, ::2]).labels, engine.label(image).labels)
+    image.flags.writeable = False
+    np.testing.assert_array_equal(engine.label(image).labels, engine.label(wide[::2, ::2]).labels)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.zeros((4, 4), np.uint8),
+        np.zeros((4, 4, 4), np.uint8),
+        np.zeros((4, 4, 3)),
+        np.zeros((0, 4, 3), np.uint8),
+    ],
+)
+def test_what_is_no_image_is_refused(engine, wrong):
+    with pytest.raises(DataError, match="an image must be uint8"):
+        engine.label(wrong)
+
+
+def test_eight_threads_may_share_one_engine(engine, scenes):
+    expected = [engine.label(scene.image) for scene in scenes]
+    jobs = [index % len(scenes) for index in range(64)]
+
+    def work(index):
+        budget = None if index % 3 else 4
+        return engine.label(scenes[index].image, None if index % 3 else budget)
+
+    with ThreadPoolExecutor(8) as pool:
+        for index, out in zip(jobs, pool.map(work, jobs), strict=True):
+            assert out.labels.shape == scenes[index].image.shape[:2]
+            if index % 3:
+                np.testing.assert_array_equal(out.labels, expected[index].labels)
+
+
+def test_another_number_of_threads_gives_the_same_labels(engine, scenes):
+    two = engine.label(scenes[0].image, threads=2)
+    np.testing.assert_array_equal(two.labels, engine.label(scenes[0].image).labels)
+    assert engine.with_threads(2) is engine.with_threads(2)
+    assert engine.with_threads(1) is engine
+    with pytest.raises(ConfigError, match="at least one thread"):
+        engine.label(scenes[0].image, threads=0)
+
+
+def test_a_calibration_is_kept_and_made_again_when_a_step_is_missing(engine):
+    from anyscene.features.costs import calibration_key, load_calibration, save_calibration
+
+    learned, bank = engine.learned, engine._bank
+    kept = load_calibration(calibration_key(bank))
+    assert kept is not None
+    assert calibration_for(learned.model, learned.policy, bank) == kept
+    save_calibration(CostModel(kept.key, {name: kept.steps[name] for name in kept.steps if name != "action"}))
+    assert "action" in calibration_for(learned.model, learned.policy, bank).steps

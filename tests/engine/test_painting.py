@@ -1,0 +1,62 @@
+"""Painting: every pixel gets the value of its leaf, at any size; confidence is a probability."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anyscene.engine.evidence import LazyEvidence
+from anyscene.engine.painting import Painter, leaf_answers
+from anyscene.model.actions import split
+from anyscene.model.state import initial_state
+
+
+def noise(height, width, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
+
+
+def opened(evidence, thresholds, seed=0):
+    """A state some splits after the start; leaves differ in entropy, so that layers mix."""
+    random = np.random.default_rng(seed)
+    state = initial_state(np.full(3, 1 / 3, np.float32), 1, evidence.layer_count, 0)
+    for threshold in thresholds:
+        state = split(state, threshold, evidence)
+        state.belief[:] = random.dirichlet(np.full(3, 0.5), len(state.leaves))
+        state = type(state)(**{name: getattr(state, name) for name in state.__dataclass_fields__})
+    return state
+
+
+def paint_slowly(evidence, leaves, values, size):
+    """Look up each pixel's region on each leaf's own layer."""
+    tree, nodes = evidence.tree, evidence.nodes(0)
+    out = np.zeros(size, values.dtype)
+    for y in range(size[0]):
+        for x in range(size[1]):
+            top = int((y + 0.5) * tree.size[0] / size[0])
+            left = int((x + 0.5) * tree.size[1] / size[1])
+            for layer in range(tree.depth):
+                stride = tree.strides[layer]
+                node = nodes.start[layer] + tree.region_map(layer)[top // stride, left // stride]
+                if node in leaves:
+                    out[y, x] = values[list(leaves).index(node)]
+    return out
+
+
+@pytest.mark.parametrize("size", [(24, 32), (48, 64), (17, 5), (1, 1), (100, 40)])
+def test_pixels_get_the_value_of_their_leaf(size):
+    evidence = LazyEvidence(noise(24, 32), {})
+    state = opened(evidence, (-1.0, 0.5, 0.8))
+    values = np.arange(len(state.leaves), dtype=np.int16)
+    painted = Painter(evidence.tree, evidence.nodes(0), state.leaves, size)(values)
+    np.testing.assert_array_equal(painted, paint_slowly(evidence, state.leaves, values, size))
+
+
+@given(st.floats(0.3, 3.0), st.integers(0, 100))
+def test_confidence_is_the_largest_entry_of_the_tempered_belief(temperature, seed):
+    evidence = LazyEvidence(noise(24, 32), {})
+    state = opened(evidence, (-1.0, -1.0), seed)
+    tempered = state.belief.astype(np.float64) ** (1 / temperature)
+    tempered /= tempered.sum(axis=1, keepdims=True)
+    labels, confidence = leaf_answers(state, temperature)
+    np.testing.assert_array_equal(labels, state.belief.argmax(axis=1))
+    np.testing.assert_allclose(confidence, tempered.max(axis=1), rtol=1e-4)
