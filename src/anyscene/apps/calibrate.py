@@ -8,9 +8,6 @@ import typer
 
 from anyscene.apps.console import JsonOption, busy, console, emit_json, table
 
-FRAME = 480 * 360
-REGIONS = 2000
-
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -34,11 +31,17 @@ def calibrate(
     with busy("measuring"), one_thread():
         model = calibration.calibrate(bank, quick)
     path = costs.save_calibration(model)
-    rows = []
-    for step in sorted(model.steps):
-        typical, high = model.predict(step, FRAME, REGIONS)
-        rows.append((step, f"{typical:.2f}", f"{high:.2f}"))
-    title = "milliseconds for 480x360 pixels and 2000 regions"
-    console(json).print(table(title, ("step", "typical", "high"), rows))
+    rows = [
+        (
+            step,
+            f"{cost.fixed:.3f}",
+            f"{cost.per_pixel * 1e6:.2f}",
+            f"{cost.per_region * 1e3:.3f}",
+            f"x {cost.high:.1f}",
+        )
+        for step, cost in sorted(model.steps.items())
+    ]
+    columns = ("step", "fixed", "a megapixel", "1000 regions", "high")
+    console(json).print(table("milliseconds of CPU time", columns, rows))
     console(json).print(f"kept in {path}", markup=False, soft_wrap=True)
     emit_json(model.to_json(), json)
