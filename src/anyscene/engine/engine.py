@@ -239,6 +239,11 @@ class Run:
         """What pixels are labelled as."""
         return self._learned.classes
 
+    @property
+    def temperature(self) -> float:
+        """What beliefs are tempered by to be probabilities."""
+        return self._learned.temperature
+
     def _situation(self) -> tuple[Situation, NDArray[np.float64]]:
         """What is offered: actions that change something and fit the time left; and what they take here."""
         model = self._learned.model
