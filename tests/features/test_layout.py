@@ -11,6 +11,7 @@ from anyscene.features.layout import (
     LayoutClassifier,
     draw_filters,
     fit_layout,
+    gradient_means,
     layout_channels,
     layout_values,
 )
@@ -99,6 +100,18 @@ def test_a_crop_is_classified_as_in_the_whole(streets, street):
     whole = classifier.classify(view, view.rect._replace(bottom=88))
     crop = classifier.classify(view, Rect(16, 32, 64, 96))
     np.testing.assert_allclose(crop, whole[2:8, 4:12], rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [(90, 120), (7, 5), (33, 50)])
+def test_gradients_are_averaged_over_blocks(size):
+    view = View(np.random.default_rng(0).integers(0, 256, (*size, 3), dtype=np.uint8))
+    means = gradient_means(view)
+    strength, direction = view.shared("gradient")
+    assert means.shape == (-(-size[0] // 8), -(-size[1] // 8), 3)
+    if min(size) >= 16:
+        block, angle = strength[8:16, 8:16], np.deg2rad(2 * direction[8:16, 8:16])
+        expected = [block.mean(), (block * np.cos(angle)).mean(), (block * np.sin(angle)).mean()]
+        np.testing.assert_allclose(means[1, 1], expected, atol=2e-2)
 
 
 def test_channels_are_finite_and_of_one_scale(street):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.features.layout import MAPS, POINTS, LayoutClassifier, fit_layout
+from anyscene.features.layout import MAPS, POINTS, LayoutClassifier, fit_layout, gradient_means
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import SHAPES, Arrays, FeatureSet, register
 from anyscene.features.shapes import Shapes
@@ -38,6 +37,7 @@ class Geometry(FeatureSet):
     pooling = Pooling.MEAN
     channels = len(SURFACES) + 4
     stride = POINTS
+    version = 2
 
     def __init__(self, classifier: LayoutClassifier) -> None:
         self.classifier = classifier
@@ -47,14 +47,8 @@ class Geometry(FeatureSet):
         surfaces = self.classifier.classify(view, rect)
         rows, columns = surfaces.shape[:2]
         below = (np.arange(rows) + 0.5) / rows - horizon(surfaces)
-        strength, direction = view.shared("gradient")
-        cosine, sine = cv2.polarToCart(strength, 2 * direction, angleInDegrees=True)
-        lines = cv2.merge([strength, cosine, sine])
-        beyond = (0, rows * POINTS - lines.shape[0], 0, columns * POINTS - lines.shape[1])
-        lines = cv2.copyMakeBorder(lines, *beyond, cv2.BORDER_REPLICATE)
-        lines = cv2.resize(lines, (columns, rows), interpolation=cv2.INTER_AREA)
         distance = np.broadcast_to(below.astype(np.float32)[:, None, None], (rows, columns, 1))
-        return np.concatenate([surfaces, distance, lines], axis=2)
+        return np.concatenate([surfaces, distance, gradient_means(view)], axis=2)
 
     def features(self, pooled: NDArray[np.float32], shapes: Callable[[], Shapes]) -> NDArray[np.float32]:
         """Put shape, scene and lines side by side."""

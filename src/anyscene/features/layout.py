@@ -71,6 +71,25 @@ def layout_channels(view: View) -> NDArray[np.float32]:
     return channels
 
 
+def gradient_means(view: View) -> NDArray[np.float32]:
+    """The gradient of each block of 8 pixels, float32[ceil(h / 8), ceil(w / 8), 3].
+
+    Its mean strength, and the mean of its direction as a vector: twice the angle, as long as the gradient.
+    """
+    sums = view.shared("layout_integral")[-1 - DIRECTIONS :]
+    rows, columns = (_edges(side - 1) for side in sums.shape[1:])
+    corners = sums[:, rows[:, None], columns]
+    totals = corners[:, 1:, 1:] - corners[:, :-1, 1:] - corners[:, 1:, :-1] + corners[:, :-1, :-1]
+    strength, east, west, north, south = totals / np.outer(np.diff(rows), np.diff(columns))
+    return np.stack([strength, east - west, north - south], axis=2).astype(np.float32)
+
+
+def _edges(cells: int) -> NDArray[np.int64]:
+    """Where blocks of POINTS pixels begin and end among `cells` blocks of GRID."""
+    step = POINTS // GRID
+    return np.minimum(np.arange(0, cells + step, step), cells)
+
+
 def _block_means(values: NDArray[np.float32], rows: int, columns: int) -> NDArray[np.float32]:
     height, width = values.shape
     values = cv2.copyMakeBorder(
