@@ -17,7 +17,19 @@ from rich.text import Text
 import anyscene
 from anyscene.errors import AnysceneError
 
-COMMAND_MODULES = ("data", "bench", "demo", "train_backbone", "calibrate", "tree", "label")
+COMMAND_MODULES = (
+    "data",
+    "bench",
+    "demo",
+    "train",
+    "train_backbone",
+    "info",
+    "calibrate",
+    "tree",
+    "label",
+    "watch",
+    "explain",
+)
 
 app = typer.Typer(
     name="anyscene",

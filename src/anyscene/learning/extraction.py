@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 
 from anyscene.data import Scene
 from anyscene.errors import DataError
-from anyscene.features import Bank, Ledger, RegionFeatures, View
+from anyscene.features import Bank
+from anyscene.features.cache import FeatureCache
 from anyscene.hierarchy import LAYERS, Tree, working_frame
+from anyscene.learning.binning import Bins, fit_bins
+from anyscene.learning.corpus import Example
+from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.loss import Truth, truth_from_counts
 from anyscene.model.nodes import Nodes, nodes_from_layers
 
@@ -29,19 +33,33 @@ class Extract:
     features: dict[str, NDArray[np.float32]]
 
 
-def extract(scene: Scene, bank: Bank, classes: int) -> Extract:
+def extract(scene: Scene, bank: Bank, classes: int, cache: FeatureCache) -> Extract:
     """Grow the whole tree of a scene and describe all its regions by every set of the bank."""
     if scene.truth is None:
         raise DataError(f"scene '{scene.id}' has no truth; leave it out of what is learned from")
     frame = working_frame(scene.image)
     tree = Tree(frame)
     tree.grow(LAYERS)
-    regions = RegionFeatures(bank, View(frame, Ledger()), tree)
-    features = {
-        name: np.concatenate([regions.features(name, layer) for layer in range(LAYERS)]) for name in bank
-    }
+    features = cache.features(frame, tree, bank, tuple(bank))
     nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
     return Extract(scene.id, nodes, truth_from_counts(count_truth(tree, scene.truth, classes)), features)
+
+
+def fit_corpus_bins(extracts: Sequence[Extract], rows: int = 60_000) -> dict[str, Bins]:
+    """Cut every column by a sample of the regions of all images."""
+    total = sum(extract.tree.count for extract in extracts)
+    every = max(1, total // rows)
+    # Another start in each image: region numbers go with where a region lies.
+    return {
+        name: fit_bins(np.concatenate([e.features[name][i % every :: every] for i, e in enumerate(extracts)]))
+        for name in extracts[0].features
+    }
+
+
+def to_example(extract: Extract, bins: Mapping[str, Bins], fold: int) -> Example:
+    """Bin the features of a scene; they are held in memory from here on."""
+    binned = {name: bins[name].apply(np.asarray(extract.features[name])) for name in bins}
+    return Example(extract.id, ArrayEvidence(extract.tree, binned), extract.truth, fold)
 
 
 def count_truth(tree: Tree, truth: NDArray[np.int16], classes: int) -> NDArray[np.int64]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesRegressor
 
-from anyscene.learning.regression import fit_linear_q, ridge
+from anyscene.learning.regression import fit_linear_q
 from anyscene.model.loss import returns
 from anyscene.model.phi import Phi
 from anyscene.model.policies import LinearQ
@@ -26,6 +27,11 @@ class Visit(Protocol):
         ...
 
     @property
+    def ends(self) -> bool:
+        """Whether nothing is offered here; cheaper to ask."""
+        ...
+
+    @property
     def phi(self) -> Phi:
         """The meta-features of this state and of every action in it."""
         ...
@@ -39,6 +45,9 @@ class Visit(Protocol):
         """Return the reward of an offered action and the state it leads to."""
         ...
 
+
+WORST = 0.3
+"""Rewards below minus this share of the largest in their state count as no worse."""
 
 Behaviour = Callable[[Visit, tuple[int, ...]], int | None]
 """Picks an action by the visit and the actions taken before it; None: stop."""
@@ -58,7 +67,7 @@ class IterationSettings:
     noise: float = 0.1
     iterations: int = 6
     patience: int = 2
-    sweeps: int = 10
+    sweeps: int = 5
 
 
 @dataclass
@@ -87,7 +96,7 @@ class Experience:
         rewards: list[float] = []
         first = len(self.state)
         while True:
-            action = behaviour(visit, taken) if visit.offered.any() else None
+            action = None if visit.ends else behaviour(visit, taken)
             if action is None:
                 break
             reward, visit = self._try_all(visit, action)
@@ -108,7 +117,7 @@ class Experience:
             self.own.append(phi.own[action].astype(np.float32))
             self.reward.append(reward)
             self.next_state.append(following.state_features.astype(np.float32))
-            self.ends.append(not following.offered.any())
+            self.ends.append(following.ends)
         assert followed is not None, "a behaviour picks offered actions"
         self.state.append(phi.state)
         self.value.append(np.nan)
@@ -142,8 +151,11 @@ class _Table:
         # Rewards shrink by orders of magnitude along a trajectory. Actions are ranked within a state, so
         # errors count relative to the largest reward to be had there.
         largest = np.zeros(len(state))
-        np.maximum.at(largest, of, np.abs(reward))
-        weight = 1 / np.maximum(largest, 0.01 * np.median(largest)) ** 2
+        np.maximum.at(largest, of, reward)
+        largest = np.maximum(largest, 0.01 * np.median(largest))
+        weight = 1 / largest**2
+        # How bad a bad action is does not matter, and would drown what does.
+        reward = np.maximum(reward, -WORST * largest[of])
         return cls(
             state=state,
             value=np.array(experience.value),
@@ -157,32 +169,36 @@ class _Table:
             weight=weight,
         )
 
-    def targets(self, value_weights: Floats, gamma: float) -> Floats:
-        """R + γ·[V(s')]₊ of every pair."""
-        following = np.where(self.ends, 0.0, self.next_state @ value_weights)
+    def targets(self, following: Floats, gamma: float) -> Floats:
+        """R + γ·[V(s')]₊ of every pair; following : V(s')."""
         return np.asarray(self.reward + gamma * np.maximum(following, 0.0))
 
-    def fit_value(self, chosen: NDArray[np.int64], settings: IterationSettings) -> Floats:
-        """Weights of V, linear in the state features, of the policy that takes pair chosen[s] in state s.
+    def following_values(self, chosen: NDArray[np.int64], settings: IterationSettings, seed: int) -> Floats:
+        """V(s') of every pair, for the policy that takes pair chosen[s] in state s.
 
-        Where the policy's own rollouts passed, V is their return; elsewhere it is backed up one step.
+        Where the policy's own rollouts passed, V is their return; elsewhere it is backed up one step, some
+        sweeps over. Between states V is averaged by a forest, in logarithms: values span orders of magnitude,
+        and what is off by a factor on one state must not drown the rewards of the next.
         """
-        weights = np.zeros(self.state.shape[1])
+        following = np.zeros(len(self.reward))
         if settings.gamma == 0:
-            return weights
+            return following
+        small = 1e-3 * float(np.median(np.maximum(self.reward[chosen], 0.0))) + 1e-12
         for _ in range(settings.sweeps):
-            backed_up = np.maximum(self.targets(weights, settings.gamma)[chosen], 0.0)
-            target = np.where(np.isnan(self.value), backed_up, np.maximum(self.value, 0.0))
-            weights = ridge(self.state, target, self.weight, settings.beta)
-        return weights
+            backed_up = self.targets(following, settings.gamma)[chosen]
+            value = np.maximum(np.where(np.isnan(self.value), backed_up, self.value), 0.0)
+            forest = ExtraTreesRegressor(30, min_samples_leaf=5, random_state=seed)
+            forest.fit(self.state, np.log(value + small))
+            following = np.where(self.ends, 0.0, np.exp(forest.predict(self.next_state)) - small)
+        return following
 
-    def fit_q(self, value_weights: Floats, settings: IterationSettings, action_count: int) -> LinearQ:
+    def fit_q(self, following: Floats, settings: IterationSettings, action_count: int) -> LinearQ:
         """Fit Q̂ to R + γ·[V(s')]₊ of every action tried."""
         return fit_linear_q(
             self.common,
             self.own,
             self.action,
-            self.targets(value_weights, settings.gamma),
+            self.targets(following, settings.gamma),
             self.weight[self.of],
             settings.beta,
             action_count,
@@ -223,22 +239,23 @@ def iterate(
     random: np.random.Generator,
     held_out_score: Callable[[LinearQ], float],
     on_iteration: Callable[[int, float], None] = lambda iteration, score: None,
-) -> LinearQ:
+) -> tuple[LinearQ, Experience]:
     """Learn a Q-function whose greedy policy does best; return the best seen by `held_out_score`.
 
     starts : one for each image, making its first visit anew. behaviours : what to explore with before there
     is a policy, each with the positions of the starts to explore from.
     """
+    seed = int(random.integers(2**31))
     experience = Experience()
     for behaviour, positions in behaviours:
         for position in positions:
             experience.explore(starts[position](), behaviour, settings.gamma)
     table = _Table.of_experience(experience)
-    value = table.fit_value(table.best_reward_pairs(), settings)
+    following = table.following_values(table.best_reward_pairs(), settings, seed)
     best: tuple[float, LinearQ] | None = None
     since_best = 0
     for iteration in range(settings.iterations):
-        q = table.fit_q(value, settings, starts[0]().phi.own.shape[0])
+        q = table.fit_q(following, settings, starts[0]().phi.own.shape[0])
         score = held_out_score(q)
         on_iteration(iteration, score)
         if best is None or score > best[0]:
@@ -251,6 +268,12 @@ def iterate(
         for start in starts:
             experience.explore(start(), greedy(q, settings.noise, random), settings.gamma)
         table = _Table.of_experience(experience)
-        value = table.fit_value(table.greedy_pairs(q), settings)
+        following = table.following_values(table.greedy_pairs(q), settings, seed)
     assert best is not None
-    return best[1]
+    return best[1], experience
+
+
+def fit_myopic(experience: Experience, settings: IterationSettings, action_count: int) -> LinearQ:
+    """The Q-function for γ = 0: what every action tried was worth at once; nothing more to explore."""
+    table = _Table.of_experience(experience)
+    return table.fit_q(np.zeros(len(table.reward)), replace(settings, gamma=0.0), action_count)

@@ -55,8 +55,8 @@ def combine(
 
 def prune(
     proposals: Proposals, most: int, images: int, threads: int, seed: np.random.SeedSequence
-) -> Proposals:
-    """Keep the splits, S-M's actions, and the others that are most often best in states of held-out images.
+) -> list[int]:
+    """Choose the splits, S-M's actions, and the others that are most often best in states of held-out images.
 
     States are those that the static sequences and random walks pass through.
     """
@@ -81,7 +81,7 @@ def prune(
         if len(kept) >= most or counts[action] == 0:
             break
         kept.add(int(action))
-    return _restrict(proposals, sorted(kept))
+    return sorted(kept)
 
 
 def _count_best(visit: ImageVisit, behaviour: Behaviour, width: int) -> NDArray[np.int64]:
@@ -99,7 +99,7 @@ def _count_best(visit: ImageVisit, behaviour: Behaviour, width: int) -> NDArray[
     return counts
 
 
-def _restrict(proposals: Proposals, kept: Sequence[int]) -> Proposals:
+def restrict_actions(proposals: Proposals, kept: Sequence[int]) -> Proposals:
     """The same with these actions only, and with the chains that they use."""
     model = proposals.model
     actions = [model.actions[i] for i in kept]

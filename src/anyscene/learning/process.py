@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anyscene.learning.corpus import Example
 from anyscene.learning.policy_iteration import Behaviour, Visit
 from anyscene.model import kernels
-from anyscene.model.actions import Split, Update, chain_inputs, split, updated
+from anyscene.model.actions import Split, Update, chain_inputs, offered, split, updated
 from anyscene.model.loss import labeling_loss, reward
 from anyscene.model.phi import Phi, describe_state
 from anyscene.model.policies import Policy, Situation
@@ -76,6 +76,11 @@ class ImageVisit:
     def offered(self) -> NDArray[np.bool_]:
         """Which actions may be taken here."""
         return self.situation.offered
+
+    @property
+    def ends(self) -> bool:
+        """Whether nothing is offered here."""
+        return self.state.steps >= self._model.max_steps or not offered(self.state, self._model.pool).any()
 
     @property
     def phi(self) -> Phi:

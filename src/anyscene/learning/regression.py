@@ -1,4 +1,4 @@
-"""Weighted ridge regressions of the Q-function and of the value function (section 4.2 C)."""
+"""The weighted ridge regression of the Q-function (section 4.2 C)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,6 @@ from numpy.typing import NDArray
 from anyscene.model.policies import LinearQ
 
 Floats = NDArray[np.float64]
-
-
-def ridge(x: Floats, target: Floats, weight: Floats, beta: float) -> Floats:
-    """Return the η of least Σ w·(xη − target)² / Σ w + β‖η‖², on columns of unit root mean square."""
-    scale = _root_mean_square(x, weight)
-    x = x / scale
-    weighted = x * (weight / weight.sum())[:, None]
-    eta = np.linalg.solve(x.T @ weighted + beta * np.eye(x.shape[1]), weighted.T @ target)
-    return np.asarray(eta / scale)
 
 
 def fit_linear_q(
@@ -29,10 +20,10 @@ def fit_linear_q(
     action_count: int,
     state_width: int,
 ) -> LinearQ:
-    """Fit Q̂ by ridge regression; equal to `ridge` on the φ that has a block of columns for each action.
+    """Fit Q̂: least Σ w·(ηᵀφ − target)² / Σ w + β‖η‖², columns of φ scaled to unit root mean square.
 
     common : float64[n, F + G], state features first. own : float64[n, K], the row's block of φ.
-    The blocks meet only in the common columns, so the blocks are eliminated one by one (Schur complement)
+    φ has a block of columns for each action; they meet only in the common columns, so they are eliminated
     and the cost grows linearly with the actions.
     """
     common_scale, own_scale = _root_mean_square(common, weight), _root_mean_square(own, weight)

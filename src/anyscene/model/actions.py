@@ -60,6 +60,11 @@ class Pool:
         return np.array(rows).reshape(len(self.actions), len(self.sets))
 
     @cached_property
+    def needs_of(self) -> dict[Action, NDArray[np.bool_]]:
+        """The rows of `needs` by action."""
+        return dict(zip(self.actions, self.needs, strict=True))
+
+    @cached_property
     def thresholds(self) -> NDArray[np.float32]:
         """The threshold of each split, nan for updates, float32[A]."""
         return np.array([a.threshold if isinstance(a, Split) else np.nan for a in self.actions], np.float32)
@@ -128,7 +133,7 @@ def updated(
 ) -> State:
     """Return the state after an update whose scores for the active rows are known."""
     applied = state.applied.copy()
-    sets = pool.chains[action.chain].sets_of(action.size, len(pool.sets))
+    sets = pool.needs_of[action]
     applied[action.chain] = action.size
     return replace(
         state,

@@ -1,4 +1,4 @@
-"""Compiled loops over leaves: entropy, splitting, trees, belief updates."""
+"""Compiled loops over leaves: margins, splitting, trees, belief updates."""
 
 from __future__ import annotations
 
@@ -8,18 +8,6 @@ from numpy.typing import NDArray
 
 # No class is ever ruled out: a floor keeps the log finite and lets later evidence revive a class.
 BELIEF_FLOOR = np.float32(1e-5)
-
-
-@njit(cache=True, nogil=True)
-def entropy(belief: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the entropy of each row in nats."""
-    out = np.empty(belief.shape[0], np.float32)
-    for i in range(belief.shape[0]):
-        total = np.float32(0.0)
-        for k in range(belief.shape[1]):
-            total -= belief[i, k] * np.log(max(belief[i, k], BELIEF_FLOOR))
-        out[i] = total
-    return out
 
 
 @njit(cache=True, nogil=True)

@@ -38,7 +38,7 @@ def labeling_loss(state: State, truth: Truth, alpha: float) -> float:
 
     The second term is added so that mixed regions cost more, as the paper's text says.
     """
-    cross_entropy = -float(np.sum(truth.mass[state.leaves] * np.log(state.belief), dtype=np.float64))
+    cross_entropy = -float(np.einsum("ik,ik->", truth.mass[state.leaves], state.log_belief, dtype=np.float64))
     return cross_entropy + alpha * float(np.sum(truth.impurity[state.leaves], dtype=np.float64))
 
 

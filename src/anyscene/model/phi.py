@@ -13,6 +13,8 @@ from anyscene.model.costs import Coverage
 from anyscene.model.state import State
 
 MARGIN_EDGES = (0.2, 0.4, 0.6, 0.8)
+STRONGEST = 8
+"""How many of the state features, the first, interact with every action (besides the active layers)."""
 
 
 @dataclass(frozen=True)
@@ -32,32 +34,28 @@ class Phi:
 
 def describe_state(state: State, pool: Pool) -> NDArray[np.float64]:
     """The paper's three groups of state features: all regions, active regions, layers; and what was spent."""
-    entropy, margin = state.entropy, kernels.top_two_margin(state.belief)
+    area, entropy, margin = state.area, state.entropy, kernels.top_two_margin(state.belief)
     gap = state.previous_entropy - entropy
-    shown = np.where(state.active, state.area, 0)
+    shown = np.where(state.active, area, 0)
     active_area = max(float(shown.sum()), 1e-12)
-    layer_areas = np.bincount(state.layers, state.area, minlength=pool.layer_count)
+    layers = np.bincount(state.layers, area, minlength=pool.layer_count)
     active_layers = np.bincount(state.layers, shown, minlength=pool.layer_count)
-    layers = np.arange(pool.layer_count)
+    margins = np.bincount(np.digitize(margin, MARGIN_EDGES), area, minlength=len(MARGIN_EDGES) + 1)
     strongest = [
         1.0,
-        state.area @ entropy,
-        state.area @ gap,
-        state.area @ margin,
+        area @ entropy,
+        area @ margin,
         active_area,
         shown @ entropy / active_area,
         shown @ gap / active_area,
-        layer_areas @ layers,
-        active_layers @ layers,
+        np.log1p(state.applied.sum()),
         np.log1p(state.cost),
     ]
-    margins = np.bincount(np.digitize(margin, MARGIN_EDGES), state.area, minlength=len(MARGIN_EDGES) + 1)
+    untouched = not state.applied.any()
     used = state.in_hand.any(axis=1)
-    return np.concatenate([strongest, margins, layer_areas, active_layers, used, [1 / (1 + state.cost)]])
-
-
-STRONGEST = 10
-"""The first so many state features interact with every action."""
+    rest = [area @ gap, 1 / (1 + state.cost)]
+    fresh_layers = active_layers if untouched else np.zeros(pool.layer_count)
+    return np.concatenate([strongest, active_layers, fresh_layers, layers, margins, used, rest])
 
 
 def describe(state: State, pool: Pool, coverage: Coverage, costs: NDArray[np.float64]) -> Phi:
@@ -76,7 +74,9 @@ def describe(state: State, pool: Pool, coverage: Coverage, costs: NDArray[np.flo
             pool.needs & ~state.in_hand.any(axis=1),
         ]
     )
-    # A reward is a gain divided by the cost, so each of the strongest comes plain and divided.
-    strongest = np.broadcast_to(of_state[:STRONGEST], (len(costs), STRONGEST))
-    varied = np.column_stack([strongest, coverage.doubt])
+    # Every action weighs the strongest state features and the layers of the active leaves, fresh or updated
+    # before, for itself: a chain is good on the layers it was fitted to, and where little was applied before
+    # it. A reward is a gain divided by the cost, so each comes plain and divided.
+    strongest = of_state[: STRONGEST + 2 * pool.layer_count]
+    varied = np.column_stack([np.broadcast_to(strongest, (len(costs), len(strongest))), coverage.doubt])
     return Phi(of_state, of_action, np.hstack([varied, varied / costs[:, None]]))

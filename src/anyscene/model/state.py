@@ -41,10 +41,14 @@ class State:
     steps: int
 
     @cached_property
+    def log_belief(self) -> NDArray[np.float32]:
+        """Logarithm of the beliefs, float32[N, C]; finite, since beliefs are floored."""
+        return np.log(self.belief)
+
+    @cached_property
     def entropy(self) -> NDArray[np.float32]:
         """Entropy of each leaf's belief in nats, float32[N]."""
-        values: NDArray[np.float32] = kernels.entropy(self.belief)
-        return values
+        return np.asarray(-np.einsum("ik,ik->i", self.belief, self.log_belief))
 
     @cached_property
     def active_layers(self) -> NDArray[np.bool_]:
@@ -70,7 +74,7 @@ def initial_state(
         area=np.ones(1, np.float32),
         belief=belief,
         parent_belief=belief,
-        previous_entropy=kernels.entropy(belief),
+        previous_entropy=-np.sum(belief * np.log(belief), axis=1),
         active=np.ones(1, np.bool_),
         in_hand=np.zeros((set_count, layer_count), np.bool_),
         applied=np.zeros(chain_count, np.int16),

@@ -1,0 +1,37 @@
+"""`anyscene info`: what is in a model file, in plain words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anyscene.apps.console import JsonOption, console, emit_json
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(info)
+
+
+def info(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (.anyscene).")],
+    json: JsonOption = None,
+) -> None:
+    """Say what a model can label, what it looks at, what it may do, and how it was trained."""
+    from anyscene.model.modelfile import describe_model, load_model
+
+    trained = load_model(model)
+    for line in describe_model(trained):
+        console(json).print(line, markup=False, soft_wrap=True)
+    emit_json(
+        {
+            "classes": trained.classes.names,
+            "feature sets": trained.model.pool.sets,
+            "actions": len(trained.model.pool.actions),
+            "policies": list(trained.policies),
+            "record": dict(trained.record),
+        },
+        json,
+    )

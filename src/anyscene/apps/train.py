@@ -1,0 +1,105 @@
+"""`anyscene train`: from a data set to a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from anyscene.apps.console import console, table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(train)
+
+
+def train(
+    data: Annotated[str, typer.Option("--data", metavar="SPEC", help="Data set, such as camvid:PATH.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Model file to write.")],
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="A TOML file of settings (docs/learning.md)."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")] = 0,
+    split: Annotated[
+        str, typer.Option("--split", help="Which part of the data set to learn from.")
+    ] = "train",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that was stopped.")] = False,
+    search: Annotated[
+        bool,
+        typer.Option("--search", help="First try settings that matter and keep the best on held-out images."),
+    ] = False,
+    run: Annotated[
+        Path | None, typer.Option("--run", metavar="FOLDER", help="Folder of the run (default: FILE.run).")
+    ] = None,
+    backbone: Annotated[
+        Path | None,
+        typer.Option("--backbone", metavar="FILE", help="The hypercolumn's network; none: without."),
+    ] = None,
+    costs: Annotated[
+        Path | None, typer.Option("--costs", metavar="FILE", help="Costs of an earlier run (its costs.json).")
+    ] = None,
+) -> None:
+    """Learn a model: weak learners, action proposals, policy. Killed at any moment, --resume goes on."""
+    from anyscene.data import open as open_data
+    from anyscene.learning.config import TrainConfig, read_config
+    from anyscene.learning.search import search_config
+    from anyscene.learning.train import train as learn
+
+    settings = read_config(config) if config else TrainConfig()
+    dataset = open_data(data)
+    with _Show() as show:
+        options: dict[str, Any] = {
+            "split": split,
+            "backbone": backbone,
+            "costs": costs,
+            "resume": resume,
+            "report": show,
+        }
+        if search:
+            settings = search_config(dataset, out, settings, seed, **options)
+        trained = learn(dataset, out, settings, seed, run=run, **options)
+    rows = [
+        (name, *(f"{value:.4g}" for value in figures.values()))
+        for name, figures in trained.record["held out"].items()
+    ]
+    headers = ("policy", "area over log cost", "final accuracy", "final cost, ms")
+    console().print(table("on held-out images", headers, rows))
+    console().print(f"wrote {out}", markup=False, soft_wrap=True)
+
+
+class _Show:
+    """One progress bar a stage on a terminal; a line a stage where there is none."""
+
+    def __init__(self) -> None:
+        screen = Console(stderr=True)
+        self._terminal = screen.is_terminal
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            console=screen,
+            disable=not self._terminal,
+        )
+        self._tasks: dict[str, object] = {}
+
+    def __enter__(self) -> _Show:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def __call__(self, stage: str, done: int, total: int, note: str) -> None:
+        """Show where a stage stands."""
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
+        self._bars.update(self._tasks[stage], completed=done, total=total, note=note)  # type: ignore[arg-type]
+        if not self._terminal and (done == total or stage.startswith(("policy", "sequence", "static"))):
+            typer.echo(f"{stage} {done}/{total}: {note}", err=True)

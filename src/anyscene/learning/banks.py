@@ -1,0 +1,88 @@
+"""Which feature sets describe a scene: if it is learned from, sets that were not fitted to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.data import DataSet, Scene
+from anyscene.features import Bank, bank_from_arrays, bank_to_arrays, list_feature_sets
+from anyscene.features.hypercolumn.backbone import MAIN, read_backbone
+from anyscene.features.hypercolumn.rungs import HonestLadder
+from anyscene.features.training import CrossFit, fit_bank
+
+Arrays = dict[str, NDArray[Any]]
+WHOLE = "whole"
+
+
+@dataclass(frozen=True, eq=False)
+class Banks:
+    """The sets that are learned with. ladder : the backbone's rungs, if there is one."""
+
+    crossfit: CrossFit
+    ladder: HonestLadder | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all sets."""
+        return tuple(self.whole)
+
+    @property
+    def whole(self) -> Bank:
+        """The sets that label new images."""
+        rungs = self.ladder.of_part(MAIN) if self.ladder else {}
+        return {**self.crossfit.whole, **rungs}
+
+    def for_scene(self, scene: Scene) -> Bank:
+        """The sets whose features of this scene are as honest as of a new one."""
+        rungs = self.ladder.for_image(scene.image) if self.ladder else {}
+        return {**self.crossfit.bank_for(scene.id), **rungs}
+
+
+def restrict(dataset: DataSet, split: str) -> DataSet:
+    """The data set with one split as its `train`, and halves of that as the folds `a` and `b`.
+
+    Neighbours stay together, as in the data set's own halves.
+    """
+    if split == "train":
+        return dataset
+    ids = list(dataset.split(split).ids)
+    middle = len(ids) // 2
+    splits = {"train": ids, "a": ids[:middle], "b": ids[middle:]}
+    return DataSet(dataset.name, dataset.classes, splits, dataset.load_image, dataset.load_truth)
+
+
+def fit_banks(dataset: DataSet, names: Sequence[str], random: np.random.Generator) -> Arrays:
+    """Fit the named sets (none: all registered) on `train` and its folds; as arrays, by bank."""
+    crossfit = fit_bank(dataset, random, names or None)
+    banks = {WHOLE: crossfit.whole, **crossfit.folds}
+    return {
+        f"{which}/{key}": array
+        for which, bank in banks.items()
+        for key, array in bank_to_arrays(bank).items()
+    }
+
+
+def load_banks(
+    dataset: DataSet,
+    names: Sequence[str],
+    arrays: Mapping[str, NDArray[Any]],
+    backbone: Path | None,
+    threads: int,
+) -> Banks:
+    """The banks that `fit_banks` fitted, and the rungs of a backbone file."""
+    chosen = tuple(names) or list_feature_sets()
+
+    def bank(which: str) -> Bank:
+        own = {key.removeprefix(f"{which}/"): a for key, a in arrays.items() if key.startswith(f"{which}/")}
+        return bank_from_arrays(chosen, own)
+
+    fold_of = {scene: fold for fold in ("a", "b") for scene in dataset.split(fold).ids}
+    crossfit = CrossFit(bank(WHOLE), {"a": bank("a"), "b": bank("b")}, fold_of)
+    ladder = HonestLadder(read_backbone(backbone), dataset.name, threads=threads) if backbone else None
+    return Banks(crossfit, ladder)

@@ -1,0 +1,114 @@
+"""Every choice of a training run, with its default and its meaning; config files are TOML of these."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from anyscene.errors import ConfigError
+from anyscene.learning.boosting import BoostingSettings
+from anyscene.learning.policy_iteration import IterationSettings
+from anyscene.learning.proposals import ProposalSettings
+from anyscene.learning.weak_learners import LearnerSettings
+
+
+class TrainConfig(BaseModel):
+    """How a model is learned."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sets: tuple[str, ...] = Field((), description="feature sets to learn with; none: all there are")
+    images: int = Field(0, ge=0, description="learn from at most so many images, evenly spaced; 0: all")
+    held_out: float = Field(
+        0.2, gt=0, lt=0.6, description="share of the images that judges and is not fitted to"
+    )
+    folds: int = Field(4, ge=2, le=100, description="parts of the fitted images that are left out in turn")
+    block: int = Field(20, ge=1, description="neighbouring images that stay together (frames of a video)")
+
+    alpha: float = Field(0.5, ge=0, description="weight of the regions' impurity in the loss (Eq. 3)")
+    gamma: float = Field(0.6, ge=0, le=1, description="how much later rewards count")
+    thresholds: tuple[float, ...] = Field(
+        (0.0, 0.3, 0.6, 1.0), min_length=1, description="of splits, in nats"
+    )
+    lambdas: tuple[float, ...] = Field(
+        (0.0, 0.3, 0.9), min_length=1, description="weights of cost in proposals"
+    )
+    bundles: tuple[int, ...] = Field(
+        (1, 5, 10, 20), min_length=1, description="sizes of bundles of weak learners"
+    )
+    steps: int = Field(16, ge=1, le=200, description="most actions of a static sequence")
+    clusters: int = Field(3, ge=0, le=50, description="groups of images with sequences of their own")
+    pool: int = Field(64, ge=8, le=1000, description="actions kept in the pool")
+    prune_images: int = Field(12, ge=1, description="held-out images that judge which actions are kept")
+
+    samples: int = Field(60_000, ge=100, description="regions that a chain of weak learners is fitted to")
+    screening_samples: int = Field(15_000, ge=100, description="regions that feature sets are tried on")
+    columns: int = Field(48, ge=2, le=2000, description="most inputs that a chain chooses from")
+    depth: int = Field(4, ge=1, le=8, description="of the trees")
+    shrinkage: float = Field(0.3, gt=0, le=1, description="share of a full step that each tree takes")
+    regularisation: float = Field(5.0, gt=0, description="rows of mean curvature added to every leaf")
+
+    iterations: int = Field(5, ge=1, description="most rounds of policy iteration")
+    patience: int = Field(2, ge=1, description="rounds without improvement before it stops")
+    noise: float = Field(0.1, ge=0, le=1, description="share of random actions while exploring")
+    beta: float = Field(1e-3, gt=0, description="weight of the ridge in the regression of Q")
+    explored: int = Field(120, ge=1, description="images explored in a round of policy iteration, at most")
+    threads: int = Field(
+        2, ge=1, le=256, description="threads to learn with; part of what makes runs repeatable"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> TrainConfig:
+        if any(size < 1 or size > 1000 for size in self.bundles):
+            raise ValueError("bundles must be between 1 and 1000")
+        if any(threshold < 0 for threshold in self.thresholds):
+            raise ValueError("thresholds must not be negative")
+        if any(factor < 0 for factor in self.lambdas):
+            raise ValueError("lambdas must not be negative")
+        return self
+
+    def proposals(self) -> ProposalSettings:
+        """The part that action proposals need."""
+        learners = LearnerSettings(
+            sizes=tuple(sorted(set(self.bundles))),
+            samples=self.samples,
+            screening_samples=self.screening_samples,
+            columns=self.columns,
+            boosting=BoostingSettings(
+                depth=self.depth, shrinkage=self.shrinkage, regularisation=self.regularisation
+            ),
+        )
+        return ProposalSettings(
+            thresholds=tuple(sorted(set(self.thresholds))),
+            lambdas=self.lambdas,
+            max_steps=self.steps,
+            alpha=self.alpha,
+            threads=self.threads,
+            learners=learners,
+        )
+
+    def iteration(self) -> IterationSettings:
+        """The part that policy iteration needs."""
+        return IterationSettings(
+            gamma=self.gamma,
+            beta=self.beta,
+            noise=self.noise,
+            iterations=self.iterations,
+            patience=self.patience,
+        )
+
+
+def read_config(path: Path) -> TrainConfig:
+    """Read a config file; anything wrong in it is one sentence."""
+    try:
+        return TrainConfig.model_validate(tomllib.loads(path.read_text()))
+    except OSError as error:
+        raise ConfigError(f"cannot read the config {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the config {path} is not valid TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the settings together"
+        raise ConfigError(f"the config {path} has a wrong value for {where}: {first['msg']}") from error

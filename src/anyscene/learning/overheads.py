@@ -1,0 +1,117 @@
+"""What the model's own steps cost on this machine: splitting, weak learners, choosing an action."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from statistics import median
+
+import numpy as np
+
+from anyscene.model.actions import Action, Pool, Split, Update, split, update
+from anyscene.model.chain import Chain
+from anyscene.model.costs import ActionCosts
+from anyscene.model.evidence import ArrayEvidence
+from anyscene.model.nodes import Nodes, nodes_from_layers
+from anyscene.model.policies import LearnedPolicy, LinearQ
+from anyscene.model.rollout import Model
+from anyscene.model.state import State
+
+SIZES = (1, 4, 12, 35, 100, 300, 800, 2000)
+TREES, INPUTS, ACTIONS = 20, 24, 64
+
+
+def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
+    """Measure `start`, `step`, `region`, `tree` and `input` of ActionCosts on a made-up image."""
+    tree = _even_tree()
+    random = np.random.default_rng(0)
+    features = {"set": random.random((tree.count, INPUTS), dtype=np.float32)}
+    evidence = ArrayEvidence(tree, features)
+    model = _model(classes, random)
+    states = [model.start()]
+    for _ in SIZES[1:]:
+        states.append(split(states[-1], 0.0, evidence))
+    small, large = states[2], states[-1]
+    policy = LearnedPolicy(_zero_q(model, small))
+
+    def choose(state: State) -> Callable[[], object]:
+        return lambda: policy.choose(model.situation(state))
+
+    def learners(state: State, size: int) -> Callable[[], object]:
+        return lambda: update(state, Update(0, size), model.pool, evidence)
+
+    regions = len(large.leaves) - len(small.leaves)
+    ms = {
+        "choose": _milliseconds(choose(small), rounds),
+        "choose, many": _milliseconds(choose(large), rounds),
+        "one": _milliseconds(learners(small, 1), rounds),
+        "one, many": _milliseconds(learners(large, 1), rounds),
+        "all, many": _milliseconds(learners(large, TREES), rounds),
+        "split": _milliseconds(lambda: split(states[1], 0.0, evidence), rounds),
+        "split, many": _milliseconds(lambda: split(states[-2], 0.0, evidence), rounds),
+    }
+    choosing = max(ms["choose, many"] - ms["choose"], 0.0) / regions
+    return {
+        "start": ms["choose"],
+        "step": ms["choose"] + min(ms["one"], ms["split"]),
+        "region": max(ms["split, many"] - ms["split"], 0.0) / regions + choosing,
+        "input": max(ms["one, many"] - ms["one"], 0.0) / regions + choosing,
+        "tree": max(ms["all, many"] - ms["one, many"], 0.0) / (TREES - 1) / len(large.leaves),
+    }
+
+
+def _milliseconds(call: Callable[[], object], rounds: int) -> float:
+    """Median CPU time of a call; the first, which may compile, does not count."""
+    call()
+    times = []
+    for _ in range(rounds):
+        begun = time.thread_time()
+        call()
+        times.append(time.thread_time() - begun)
+    return median(times) * 1e3
+
+
+def _even_tree() -> Nodes:
+    parents = [np.zeros(1, np.int32)]
+    for above, here in pairwise(SIZES):
+        parents.append((np.arange(here) * above // here).astype(np.int32))
+    return nodes_from_layers(parents, [np.full(size, 1 / size, np.float32) for size in SIZES])
+
+
+def _model(classes: int, random: np.random.Generator) -> Model:
+    """Stumps and splits, as many as a pool has."""
+    nodes = 3 * TREES
+    left = np.full(nodes, -1, np.int32)
+    left[::3] = np.arange(TREES) * 3 + 1
+    chain = Chain(
+        source=np.zeros(INPUTS, np.int16),
+        column=np.arange(INPUTS, dtype=np.int32),
+        feature=random.integers(0, INPUTS, nodes).astype(np.int32),
+        threshold=random.random(nodes, dtype=np.float32),
+        left=left,
+        value=random.normal(scale=0.1, size=(nodes, classes)).astype(np.float32),
+        roots=np.arange(0, nodes, 3, dtype=np.int32),
+    )
+    splits = tuple(Split(threshold) for threshold in (0.0, 0.3, 0.6, 1.0))
+    actions: tuple[Action, ...] = (*splits, *(Update(0, 1 + i % TREES) for i in range(ACTIONS - len(splits))))
+    layers = len(SIZES)
+    costs = ActionCosts(
+        start=0.0,
+        step=1.0,
+        grow=np.zeros(layers),
+        branching=np.full(layers, 3.0),
+        region=0.0,
+        tree=0.0,
+        input=0.0,
+        pooling=np.zeros((1, layers)),
+        items=np.zeros(1),
+        requires=np.ones((1, layers, 1), bool),
+    )
+    pool = Pool(("set",), (chain,), actions, classes, layers)
+    return Model(pool, costs, np.full(classes, 1 / classes, np.float32), 100)
+
+
+def _zero_q(model: Model, state: State) -> LinearQ:
+    phi = model.situation(state).phi
+    return LinearQ(np.zeros(len(phi.state)), np.zeros(phi.action.shape[1]), np.zeros(phi.own.shape))

@@ -1,0 +1,73 @@
+"""The folder of a training run: what each stage made, so that a run that was killed goes on from there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from anyscene.errors import ConfigError
+from anyscene.files import write_atomically
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class RunFolder:
+    """Results of stages by name, each written whole or not at all.
+
+    identity : all that the results depend on (settings, data, seed, version). A folder belongs to one.
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any], resume: bool) -> None:
+        self.path = path
+        marker = path / "run.json"
+        wanted = json.loads(json.dumps(dict(identity)))
+        if path.exists() and not marker.exists() and any(path.iterdir()):
+            raise ConfigError(f"{path} is not empty and not a training run; choose another run folder")
+        if resume and marker.exists():
+            found = _read_json(marker)
+            changed = [key for key in wanted if found.get(key) != wanted[key]]
+            if changed:
+                raise ConfigError(
+                    f"{path} holds a run with another {changed[0]}; resume it with the same settings, "
+                    "or train without --resume to start anew"
+                )
+            return
+        if path.exists():
+            shutil.rmtree(path)
+        with write_atomically(marker) as file:
+            file.write(json.dumps(wanted, indent=1).encode())
+
+    def arrays(self, name: str, make: Callable[[], Arrays]) -> dict[str, NDArray[Any]]:
+        """The arrays of a stage; made now unless they are there."""
+        path = self.path / f"{name}.safetensors"
+        if not path.exists():
+            made = {key: np.ascontiguousarray(array) for key, array in make().items()}
+            with write_atomically(path) as file:
+                file.write(save(made))
+        try:
+            return dict(load_file(path))
+        except (SafetensorError, OSError) as error:
+            raise ConfigError(f"{path} cannot be read ({error}); delete it to make it anew") from error
+
+    def document(self, name: str, make: Callable[[], Any]) -> Any:
+        """The JSON document of a stage; made now unless it is there."""
+        path = self.path / f"{name}.json"
+        if not path.exists():
+            with write_atomically(path) as file:
+                file.write(json.dumps(make(), indent=1).encode())
+        return _read_json(path)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read ({error}); delete it to make it anew") from error

@@ -1,0 +1,313 @@
+"""From a data set to a model file, in stages that a killed run does not repeat."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+import anyscene
+from anyscene.data import DataSet
+from anyscene.errors import ConfigError, DataError
+from anyscene.features import Bank, bank_to_arrays
+from anyscene.features.cache import FeatureCache
+from anyscene.features.calibration import calibrate
+from anyscene.features.costs import CostModel, calibration_key, load_calibration
+from anyscene.files import cache_dir
+from anyscene.hierarchy import LAYERS, working_frame
+from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
+from anyscene.learning.config import TrainConfig
+from anyscene.learning.corpus import HELD_OUT, Corpus, assign_folds
+from anyscene.learning.costing import action_costs
+from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to_example
+from anyscene.learning.overheads import measure_overheads
+from anyscene.learning.parallel import map_threads
+from anyscene.learning.policies import constant, learn_policies, run_all
+from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
+from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence
+from anyscene.learning.run_folder import RunFolder
+from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
+from anyscene.model.actions import Action
+from anyscene.model.costs import ActionCosts
+from anyscene.model.curves import area_over_log_cost, budget_grid
+from anyscene.model.modelfile import TrainedModel, save_model
+from anyscene.model.policies import LearnedPolicy, LinearQ, Policy, StaticPolicy
+from anyscene.model.rollout import Model
+
+Report = Callable[[str, int, int, str], None]
+"""Told of progress: (stage, done, of how many, a word on the latest)."""
+
+HORIZON_FACTOR = 1.5
+"""A policy may take so many times the actions of the static sequence."""
+
+
+def train(
+    dataset: DataSet,
+    out: str | Path,
+    config: TrainConfig | None = None,
+    seed: int = 0,
+    *,
+    split: str = "train",
+    resume: bool = False,
+    run: str | Path | None = None,
+    backbone: str | Path | None = None,
+    costs: str | Path | None = None,
+    report: Report = lambda stage, done, total, note: None,
+) -> TrainedModel:
+    """Learn a model from one split of a data set and write it to `out`.
+
+    The same data, config, seed, thread count and costs give the same file, bit for bit, on one machine.
+
+    run : folder of the run (default: `out` with `.run` after it). resume : go on with the run that is there.
+    backbone : file of the hypercolumn's network; without one its rungs are not used.
+    costs : a cost file of another run to use instead of measuring this machine (`RUN/costs.json`).
+    """
+    config = config or TrainConfig()
+    out = Path(out)
+    data = restrict(dataset, split)
+    given = _fingerprint(Path(costs)) if costs else ""
+    network = _fingerprint(Path(backbone)) if backbone else ""
+    ids = hashlib.sha256("\n".join(data.split("train").ids).encode()).hexdigest()
+    identity = {
+        "version": anyscene.__version__,
+        "data set": data.name,
+        "list of images": ids,
+        "config": config.model_dump(mode="json"),
+        "seed": seed,
+        "backbone": network,
+        "cost file": given,
+    }
+    folder = RunFolder(Path(run) if run else out.with_name(out.name + ".run"), identity, resume)
+    # Threads are ours to share out: libraries that start their own would oversubscribe.
+    with threadpool_limits(1):
+        cv2.setNumThreads(1)
+        trained = _stages(data, folder, config, seed, backbone, costs, report)
+    save_model(out, trained)
+    report("model", 1, 1, str(out))
+    return trained
+
+
+def _stages(
+    data: DataSet,
+    folder: RunFolder,
+    config: TrainConfig,
+    seed: int,
+    backbone: str | Path | None,
+    costs: str | Path | None,
+    report: Report,
+) -> TrainedModel:
+    bank_seed, sequence_seed, prune_seed, policy_seed = np.random.SeedSequence(seed).spawn(4)
+    report("feature sets", 0, 1, "fitting")
+    arrays = folder.arrays(
+        "bank", lambda: fit_banks(data, config.sets, np.random.default_rng(bank_seed)) or _nothing()
+    )
+    banks = load_banks(data, config.sets, arrays, Path(backbone) if backbone else None, 1)
+    report("feature sets", 1, 1, ", ".join(banks.names))
+    measured = folder.document(
+        "costs", lambda: _read_costs(costs) if costs else measure_costs(banks.whole, data)
+    )
+    corpus, prices = build_corpus(data, banks, config, measured, report)
+    proposals = propose(corpus, prices, config, folder, sequence_seed, prune_seed, report)
+    policies = learn(proposals, config, folder, policy_seed, report)
+    model = proposals.model
+    record = {
+        "data": data.name,
+        "images fitted": len(corpus.fit),
+        "images held out": len(corpus.held_out),
+        "seed": seed,
+        "config": config.model_dump(mode="json"),
+        "anyscene": anyscene.__version__,
+        "held out": _held_out_figures(proposals, policies, config.threads),
+    }
+    return TrainedModel(
+        classes=data.classes,
+        model=Model(model.deployed(), model.costs, model.prior, model.max_steps),
+        policies=policies,
+        static=proposals.sequences[0],
+        features=bank_to_arrays(banks.crossfit.whole),
+        record=record,
+    )
+
+
+def measure_costs(bank: Bank, data: DataSet) -> dict[str, Any]:
+    """What every step costs here: the user's calibration if there is one for these sets, else a quick one."""
+    model = load_calibration(calibration_key(bank)) or calibrate(bank, quick=True)
+    return {"steps": model.to_json(), "overheads": measure_overheads(len(data.classes))}
+
+
+def build_corpus(
+    data: DataSet, banks: Banks, config: TrainConfig, measured: Mapping[str, Any], report: Report
+) -> tuple[Corpus, ActionCosts]:
+    """Extract (or find in the cache) the features of all images, and divide the images up."""
+    scenes = data.split("train")
+    chosen = [i for i in range(len(scenes)) if scenes.truth(i) is not None]
+    if config.images and len(chosen) > config.images:
+        chosen = [chosen[i] for i in np.linspace(0, len(chosen) - 1, config.images).round().astype(int)]
+    if len(chosen) < 4 * (config.folds + 1):
+        raise DataError(
+            f"{data.name} has {len(chosen)} labelled images to learn from; "
+            f"{4 * (config.folds + 1)} are needed for {config.folds} folds"
+        )
+    cache = FeatureCache(cache_dir() / "features")
+    done: list[int] = []
+
+    def work(index: int) -> Any:
+        scene = scenes[index]
+        made = extract(scene, banks.for_scene(scene), len(data.classes), cache)
+        done.append(index)
+        report("features", len(done), len(chosen), scene.id)
+        return made
+
+    extracts = map_threads(work, chosen, config.threads)
+    folds = assign_folds(len(extracts), config.folds, config.held_out, config.block)
+    bins = fit_corpus_bins([e for e, fold in zip(extracts, folds, strict=True) if fold != HELD_OUT])
+    examples = [to_example(e, bins, int(fold)) for e, fold in zip(extracts, folds, strict=True)]
+    corpus = Corpus(
+        fit=tuple(e for e in examples if e.fold != HELD_OUT),
+        held_out=tuple(e for e in examples if e.fold == HELD_OUT),
+        folds=config.folds,
+        sets=tuple(bins),
+        bins=bins,
+        classes=len(data.classes),
+        layer_count=LAYERS,
+    )
+    frame = working_frame(scenes.image(chosen[len(chosen) // 2]))
+    return corpus, price_actions(banks.whole, frame, measured, branching([e.tree for e in extracts]))
+
+
+def price_actions(
+    bank: Bank, frame: NDArray[np.uint8], measured: Mapping[str, Any], children: NDArray[np.float64]
+) -> ActionCosts:
+    """The costs of actions on a typical frame, from a cost file."""
+    try:
+        steps = CostModel.from_json(measured["steps"])
+        overheads = {str(name): float(ms) for name, ms in measured["overheads"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(
+            f"the cost file is not one of a training run ({error}); leave it out to measure"
+        ) from error
+    painting = steps.predict("paint", frame.shape[0] * frame.shape[1], 2000)[0]
+    overheads["start"] += painting
+    return action_costs(
+        bank, frame, lambda work: steps.predict(work.step, work.pixels, work.regions)[0], children, overheads
+    )
+
+
+def propose(
+    corpus: Corpus,
+    costs: ActionCosts,
+    config: TrainConfig,
+    folder: RunFolder,
+    seed: np.random.SeedSequence,
+    prune_seed: np.random.SeedSequence,
+    report: Report,
+) -> Proposals:
+    """Sequences on all images and on clusters, and the pruned pool of them."""
+    settings = config.proposals()
+    groups = [list(corpus.fit), *cluster(corpus, config.clusters, costs, int(seed.generate_state(1)[0]))]
+    seeds = seed.spawn(len(groups))
+
+    def sequence(index: int) -> GreedySequence:
+        stage = "static sequence" if index == 0 else f"sequence of cluster {index}"
+
+        def on_step(step: int, action: Action, loss: float) -> None:
+            report(stage, step + 1, settings.max_steps, f"{_name(action)}, held-out loss {loss:.4f}")
+
+        arrays = folder.arrays(
+            f"sequence-{index}",
+            lambda: sequence_to_arrays(
+                greedy_sequence(corpus, groups[index], costs, settings, seeds[index], on_step)
+            ),
+        )
+        return sequence_from_arrays(arrays)
+
+    sequences = [sequence(index) for index in range(len(groups))]
+    if not sequences[0].actions:
+        raise DataError("no action improves on the prior: the feature sets say nothing about these classes")
+    steps = max(2, round(HORIZON_FACTOR * len(sequences[0].actions)))
+    everything = combine(corpus, sequences, costs, settings, steps)
+    report("pool", 0, 1, f"{len(everything.model.actions)} proposals")
+    kept = folder.document(
+        "pool", lambda: prune(everything, config.pool, config.prune_images, config.threads, prune_seed)
+    )
+    report("pool", 1, 1, f"{len(kept)} actions kept")
+    return restrict_actions(everything, kept)
+
+
+def learn(
+    proposals: Proposals, config: TrainConfig, folder: RunFolder, seed: np.random.SeedSequence, report: Report
+) -> dict[str, LearnedPolicy]:
+    """The learned policies by name."""
+
+    def on_iteration(iteration: int, score: float) -> None:
+        report("policy", iteration + 1, config.iterations, f"held-out area {score:.4f}")
+
+    def make() -> dict[str, NDArray[Any]]:
+        policies = learn_policies(
+            proposals, config.iteration(), config.explored, config.threads, seed, on_iteration
+        )
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, policy in policies.items():
+            arrays |= {f"{name}/{part}": array for part, array in asdict(policy.q).items()}
+            arrays[f"{name}/stop_below"] = np.array([policy.stop_below])
+        return arrays
+
+    arrays = folder.arrays("policies", make)
+    return {
+        name: LearnedPolicy(
+            LinearQ(*(arrays[f"{name}/{part.name}"] for part in fields(LinearQ))),
+            float(arrays[f"{name}/stop_below"][0]),
+        )
+        for name in ("D-NM", "D-M")
+    }
+
+
+def _held_out_figures(
+    proposals: Proposals, policies: Mapping[str, LearnedPolicy], threads: int
+) -> dict[str, Any]:
+    """Area under the curve and final accuracy of each policy on the held-out images."""
+    model = proposals.model
+    named: dict[str, Policy] = {"S-M": StaticPolicy(proposals.sequences[0]), **policies}
+    runs = {name: run_all(model, constant(p), model.corpus.held_out, threads) for name, p in named.items()}
+    budgets = budget_grid(list(runs.values()))
+    return {
+        name: {
+            "area over log cost": area_over_log_cost(run, budgets),
+            "final accuracy": float(np.mean([t.accuracy[-1] for t in run])),
+            "final cost in ms": float(np.mean([t.cost[-1] for t in run])),
+        }
+        for name, run in runs.items()
+    }
+
+
+def _name(action: Action) -> str:
+    return ", ".join(
+        f"{type(action).__name__.lower()} {value}" for value in list(asdict(action).values())[-1:]
+    )
+
+
+def _nothing() -> dict[str, NDArray[Any]]:
+    """What sets that learn nothing leave: a file of arrays must hold one."""
+    return {"nothing": np.zeros(1)}
+
+
+def _fingerprint(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _read_costs(path: str | Path) -> Any:
+    try:
+        return json.loads(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read the cost file {path}: {error}") from error
