@@ -1,0 +1,180 @@
+"""Learning on small generated worlds: chains, greedy sequences, the pool, and policies on top."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from anyscene.learning.binning import fit_bins
+from anyscene.learning.boosting import BoostingSettings
+from anyscene.learning.corpus import HELD_OUT, Corpus, Example, assign_folds
+from anyscene.learning.policies import constant, learn_policies, run_all
+from anyscene.learning.policy_iteration import IterationSettings
+from anyscene.learning.pool import combine, prune, restrict_actions
+from anyscene.learning.process import first_visit
+from anyscene.learning.proposals import ProposalSettings, cluster, greedy_sequence
+from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
+from anyscene.learning.weak_learners import Candidate, LearnerSettings, choose_candidates
+from anyscene.model.actions import Split, Update
+from anyscene.model.curves import area_over_log_cost, budget_grid
+from anyscene.model.evidence import ArrayEvidence
+from anyscene.model.policies import RandomPolicy, StaticPolicy
+from anyscene.model.rollout import Model, rollout
+from tests.worlds import CLASSES, LAYERS, SETS, random_world, some_costs
+
+LEARNERS = LearnerSettings(
+    sizes=(1, 4),
+    samples=4000,
+    screening_samples=2000,
+    boosting=BoostingSettings(depth=2, least_curvature=3.0),
+)
+SETTINGS = ProposalSettings(max_steps=7, learners=LEARNERS)
+
+
+@pytest.fixture(scope="module")
+def worlds():
+    random = np.random.default_rng(7)
+    return [random_world(random) for _ in range(40)]
+
+
+@pytest.fixture(scope="module")
+def corpus(worlds):
+    folds = assign_folds(len(worlds), 3, 0.25, block=2)
+    bins = {name: fit_bins(np.concatenate([w.evidence.features[name] for w in worlds])) for name in SETS}
+    examples = []
+    for i, (world, fold) in enumerate(zip(worlds, folds, strict=True)):
+        binned = {name: bins[name].apply(world.evidence.features[name]) for name in SETS}
+        examples.append(Example(str(i), ArrayEvidence(world.evidence.tree, binned), world.truth, int(fold)))
+    fit = tuple(e for e in examples if e.fold != HELD_OUT)
+    held_out = tuple(e for e in examples if e.fold == HELD_OUT)
+    return Corpus(fit, held_out, 3, SETS, bins, CLASSES, LAYERS)
+
+
+@pytest.fixture(scope="module")
+def proposals(corpus):
+    seeds = np.random.SeedSequence(0).spawn(2)
+    sequences = [greedy_sequence(corpus, corpus.fit, some_costs(), SETTINGS, seed) for seed in seeds]
+    return combine(corpus, sequences, some_costs(), SETTINGS, 10)
+
+
+def test_folds_are_runs_of_neighbours_and_nothing_is_lost():
+    folds = assign_folds(100, 4, 0.2, block=5)
+    assert set(folds) == {HELD_OUT, 0, 1, 2, 3}
+    assert np.mean(folds == HELD_OUT) == pytest.approx(0.2)
+    runs = folds.reshape(-1, 5) == HELD_OUT
+    assert np.all(runs.all(axis=1) == runs.any(axis=1))
+    fitted = folds[folds != HELD_OUT]
+    assert np.all(np.diff(fitted) >= 0)
+
+
+def test_cost_decides_between_candidates_by_lambda():
+    candidates = [Candidate((0,), ((0, 0),), 1.0), Candidate((1,), ((1, 0),), 2.0)]
+    assert choose_candidates(candidates, [1.0, 10.0], [0.0]) == [candidates[1]]
+    assert choose_candidates(candidates, [1.0, 10.0], [0.9]) == [candidates[0]]
+    assert choose_candidates(candidates, [1.0, 10.0], [0.0, 0.9, 0.0]) == [candidates[1], candidates[0]]
+
+
+def test_a_greedy_sequence_lowers_held_out_loss_and_uses_both_kinds_of_action(proposals, corpus):
+    sequence = greedy_sequence(corpus, corpus.fit, some_costs(), SETTINGS, np.random.SeedSequence(0))
+    assert sequence.held_out_loss[-1] < 0.8 * sequence.held_out_loss[0]
+    assert sequence.held_out_loss[-1] == min(sequence.held_out_loss)
+    assert {type(action) for action in sequence.actions} == {Split, Update}
+
+
+def test_the_first_action_has_the_largest_mean_reward(proposals, corpus):
+    first = proposals.sequences[0][0]
+    means = np.zeros(len(proposals.model.actions))
+    for example in corpus.fit:
+        visit = proposals.model.start(example)
+        for action in np.flatnonzero(visit.offered):
+            means[action] += visit.take(int(action))[0] / len(corpus.fit)
+    assert means[first] >= 0.98 * means.max()
+
+
+def test_a_sequence_survives_being_stored(corpus, proposals):
+    sequence = greedy_sequence(
+        corpus, corpus.fit, some_costs(), replace(SETTINGS, max_steps=3), np.random.SeedSequence(0)
+    )
+    again = sequence_from_arrays(sequence_to_arrays(sequence))
+    assert again.actions == sequence.actions
+    assert again.held_out_loss == sequence.held_out_loss
+    for one, other in zip(sequence.chains, again.chains, strict=True):
+        np.testing.assert_array_equal(one.chain.value, other.chain.value)
+        np.testing.assert_array_equal(one.fold_values, other.fold_values)
+
+
+def test_same_seed_same_sequence_whatever_the_threads(corpus):
+    settings = [replace(SETTINGS, max_steps=4, threads=threads) for threads in (1, 3)]
+    runs = [greedy_sequence(corpus, corpus.fit, some_costs(), s, np.random.SeedSequence(3)) for s in settings]
+    assert runs[0].actions == runs[1].actions
+    for one, other in zip(runs[0].chains, runs[1].chains, strict=True):
+        np.testing.assert_array_equal(one.fold_values, other.fold_values)
+
+
+def test_the_pool_has_no_duplicates_and_pruning_keeps_the_static_sequence(proposals):
+    model = proposals.model
+    assert len(set(model.actions)) == len(model.actions)
+    before = [model.actions[a] for a in proposals.sequences[0]]
+    kept = prune(proposals, most=9, images=4, threads=1, seed=np.random.SeedSequence(0))
+    small = restrict_actions(proposals, kept)
+    assert len(small.model.actions) <= max(9, len(set(before)) + 4)
+    after = [small.model.actions[a] for a in small.sequences[0]]
+    assert [type(a) for a in after] == [type(a) for a in before]
+    example = model.corpus.held_out[0]
+    runs = [
+        rollout(m.for_image(example), StaticPolicy(s), example.evidence, example.truth, 0.5)
+        for m, s in ((model, proposals.sequences[0]), (small.model, small.sequences[0]))
+    ]
+    np.testing.assert_allclose(runs[0].loss, runs[1].loss)
+
+
+def test_trying_actions_on_a_visit_is_advancing_the_model(proposals, corpus):
+    """The process keeps scores between tries; the model does not. Both must arrive at the same state."""
+    example, random = corpus.fit[0], np.random.default_rng(0)
+    model = proposals.model.for_image(example)
+    visit, state = first_visit(model, example, 0.5), model.start()
+    while visit.offered.any():
+        action = int(random.choice(np.flatnonzero(visit.offered)))
+        for other in np.flatnonzero(visit.offered)[:5]:
+            visit.take(int(other))
+        state = model.advance(model.situation(state), action, example.evidence)
+        visit = visit.take(action)[1]
+        np.testing.assert_allclose(visit.state.belief, state.belief, rtol=1e-3, atol=1e-5)
+        assert visit.state.cost == pytest.approx(state.cost)
+
+
+def test_deployed_chains_see_in_features_what_learning_saw_in_bins(worlds, corpus, proposals):
+    held_out = corpus.held_out[0]
+    world = worlds[int(held_out.id)]
+    learning = proposals.model.for_image(held_out)
+    deployed = Model(proposals.model.deployed(), learning.costs, learning.prior, learning.max_steps)
+    policy = StaticPolicy(proposals.sequences[0])
+    binned = rollout(learning, policy, held_out.evidence, held_out.truth, 0.5)
+    plain = rollout(deployed, policy, world.evidence, world.truth, 0.5)
+    np.testing.assert_array_equal(binned.loss, plain.loss)
+
+
+def test_images_see_weak_learners_that_left_them_out(corpus, proposals):
+    chain = proposals.model.chains[0]
+    assert chain.for_fold(HELD_OUT) is chain.chain
+    assert not np.array_equal(chain.for_fold(0).value, chain.for_fold(1).value)
+
+
+def test_clusters_divide_the_fitted_images(corpus):
+    groups = cluster(corpus, 2, some_costs(), 0)
+    ids = [example.id for group in groups for example in group]
+    assert len(ids) == len(set(ids))
+    assert set(ids) <= {example.id for example in corpus.fit}
+    assert cluster(corpus, 0, some_costs(), 0) == []
+
+
+def test_learned_policies_beat_random_ones(corpus, proposals):
+    settings = IterationSettings(iterations=2, sweeps=2, gamma=0.3)
+    policies = learn_policies(proposals, settings, 20, 1, np.random.SeedSequence(1))
+    random = np.random.default_rng(0)
+    chosen = {**policies, "RS": RandomPolicy(random)}
+    runs = {name: run_all(proposals.model, constant(p), corpus.held_out, 1) for name, p in chosen.items()}
+    budgets = budget_grid(list(runs.values()))
+    area = {name: area_over_log_cost(run, budgets) for name, run in runs.items()}
+    assert area["D-NM"] > area["RS"]
+    assert area["D-M"] > area["RS"]

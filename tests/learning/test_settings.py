@@ -1,0 +1,99 @@
+"""Config files and run folders: wrong ones get one clear sentence, right ones are honoured."""
+
+import json
+
+import numpy as np
+import pytest
+
+from anyscene.errors import ConfigError
+from anyscene.learning.config import TrainConfig, read_config
+from anyscene.learning.run_folder import RunFolder
+
+
+def test_settings_in_a_file_are_honoured(tmp_path):
+    path = tmp_path / "c.toml"
+    path.write_text("alpha = 0.25\nbundles = [1, 3]\n")
+    config = read_config(path)
+    assert config.alpha == 0.25
+    assert config.proposals().learners.sizes == (1, 3)
+    assert config.gamma == TrainConfig().gamma
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("alpha = -1", "alpha"),
+        ("gamma = 2.0", "gamma"),
+        ("folds = 'many'", "folds"),
+        ("bundles = [0]", "bundles"),
+        ("bundles = []", "bundles"),
+        ("thresholds = [-1.0]", "thresholds"),
+        ("lambdas = [-1.0]", "lambdas"),
+        ("colour = 1", "colour"),
+        ("alpha = ", "TOML"),
+    ],
+)
+def test_wrong_settings_are_named(tmp_path, text, word):
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=word) as caught:
+        read_config(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_config(tmp_path):
+    with pytest.raises(ConfigError, match="cannot read"):
+        read_config(tmp_path / "none.toml")
+
+
+def test_every_setting_says_what_it_is():
+    assert all(field.description for field in TrainConfig.model_fields.values())
+
+
+def never():
+    raise AssertionError("made again")
+
+
+def test_a_resumed_run_repeats_no_stage(tmp_path):
+    made = {"a": np.arange(3)}
+    first = RunFolder(tmp_path / "run", {"seed": 1}, resume=False)
+    np.testing.assert_array_equal(first.arrays("stage", lambda: made)["a"], made["a"])
+    assert first.document("note", lambda: [1, 2]) == [1, 2]
+    second = RunFolder(tmp_path / "run", {"seed": 1}, resume=True)
+    np.testing.assert_array_equal(second.arrays("stage", never)["a"], made["a"])
+    assert second.document("note", never) == [1, 2]
+
+
+def test_a_new_run_forgets_the_old_one(tmp_path):
+    RunFolder(tmp_path / "run", {"seed": 1}, resume=False).document("note", lambda: 1)
+    assert RunFolder(tmp_path / "run", {"seed": 2}, resume=False).document("note", lambda: 2) == 2
+
+
+def test_resuming_with_other_settings_is_refused(tmp_path):
+    RunFolder(tmp_path / "run", {"seed": 1}, resume=False)
+    with pytest.raises(ConfigError, match="another seed"):
+        RunFolder(tmp_path / "run", {"seed": 2}, resume=True)
+
+
+def test_a_folder_that_is_no_run_is_left_alone(tmp_path):
+    (tmp_path / "holiday.jpg").write_text("x")
+    with pytest.raises(ConfigError, match="not a training run"):
+        RunFolder(tmp_path, {"seed": 1}, resume=False)
+    assert (tmp_path / "holiday.jpg").exists()
+
+
+def test_a_damaged_stage_is_named(tmp_path):
+    run = RunFolder(tmp_path / "run", {"seed": 1}, resume=False)
+    run.arrays("stage", lambda: {"a": np.arange(3)})
+    (tmp_path / "run" / "stage.safetensors").write_bytes(b"xx")
+    with pytest.raises(ConfigError, match=r"stage\.safetensors"):
+        run.arrays("stage", never)
+
+
+def test_a_stage_that_fails_leaves_nothing_behind(tmp_path):
+    run = RunFolder(tmp_path / "run", {"seed": 1}, resume=False)
+    with pytest.raises(AssertionError):
+        run.arrays("stage", never)
+    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"seed": 1}
+    assert run.arrays("stage", lambda: {"a": np.ones(1)})["a"] == 1
