@@ -35,7 +35,7 @@ class ClassifierSettings:
 
 @dataclass(frozen=True, eq=False)
 class RegionClassifier:
-    """A fitted classifier: trees laid end to end, as in `model.chain`, on plain columns.
+    """A fitted classifier: trees laid end to end, as in `model.chain`, that change beliefs it starts from.
 
     prior : float32[C]. feature, threshold, left, value, roots : see `model.chain.Chain`.
     """
@@ -47,13 +47,19 @@ class RegionClassifier:
     value: NDArray[np.float32]
     roots: NDArray[np.int32]
 
-    def predict(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Beliefs float32[n, C] of rows float32[n, D]."""
+    def predict(
+        self, x: NDArray[np.float32], start: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Beliefs float32[n, C] of rows float32[n, D].
+
+        start : float32[n, C], if the classifier was fitted to start from anything but the prior.
+        """
         scores = np.zeros((len(x), len(self.prior)), np.float32)
         kernels.add_tree_scores(
             np.ascontiguousarray(x), self.feature, self.threshold, self.left, self.value, self.roots, scores
         )
-        start = np.tile(self.prior, (len(x), 1))
+        if start is None:
+            start = np.tile(self.prior, (len(x), 1))
         belief: NDArray[np.float32] = kernels.reweigh(start, np.arange(len(x)), scores)
         return belief
 
@@ -72,12 +78,13 @@ class TrainingRows:
     """Regions to learn from.
 
     x : float32[n, D]. counts : int64[n, C], labeled pixels by class; rows without any teach nothing.
-    fold : int[n].
+    fold : int[n]. start : float32[n, C], beliefs to start from; None: the prior's.
     """
 
     x: NDArray[np.float32]
     counts: NDArray[np.int64]
     fold: NDArray[np.integer]
+    start: NDArray[np.float32] | None = None
 
 
 def cross_fit(
@@ -92,46 +99,38 @@ def cross_fit(
         raise DataError(
             f"stacking needs training images of two folds or more, found {len(folds)}; split them"
         )
-    prior = rows.counts.sum(axis=0) / max(rows.counts.sum(), 1)
-    prior = np.maximum(prior, 1e-4)
+    prior = np.maximum(rows.counts.sum(axis=0) / max(rows.counts.sum(), 1), 1e-4)
     prior = (prior / prior.sum()).astype(np.float32)
-    labeled = np.flatnonzero(rows.counts.sum(axis=1) > 0)
+    start = np.tile(prior, (len(rows.x), 1)) if rows.start is None else rows.start
+    labeled = rows.counts.sum(axis=1) > 0
     sample = _draw(labeled, settings.samples, random)
     bins = fit_bins(rows.x[sample])
     belief = np.empty(rows.counts.shape, np.float32)
     sizes = []
     for fold in folds:
         inside = rows.fold == fold
-        fit_rows = _rows(
-            rows, _draw(labeled[~inside[labeled]], settings.samples, random), bins, prior, settings
+        fitted, left_out = (
+            _rows(rows, start, _draw(labeled & side, most, random), bins, settings)
+            for side, most in ((~inside, settings.samples), (inside, settings.samples // 4))
         )
-        check = _draw(labeled[inside[labeled]], settings.samples // 4, random)
-        trees = boost(
-            fit_rows,
-            settings.trees,
-            1,
-            settings.boosting,
-            random,
-            _rows(rows, check, bins, prior, settings),
-            settings.patience,
-        )
-        belief[inside] = _classifier(trees, bins, prior).predict(rows.x[inside])
+        trees = boost(fitted, settings.trees, 1, settings.boosting, random, left_out, settings.patience)
+        belief[inside] = _classifier(trees, bins, prior).predict(rows.x[inside], start[inside])
         sizes.append(len(trees))
-    trees = boost(
-        _rows(rows, sample, bins, prior, settings), round(np.mean(sizes)), 1, settings.boosting, random
-    )
+    every = _rows(rows, start, sample, bins, settings)
+    trees = boost(every, round(np.mean(sizes)), 1, settings.boosting, random)
     return _classifier(trees, bins, prior), belief
 
 
-def _draw(rows: NDArray[np.int64], most: int, random: np.random.Generator) -> NDArray[np.int64]:
+def _draw(mask: NDArray[np.bool_], most: int, random: np.random.Generator) -> NDArray[np.int64]:
+    rows = np.flatnonzero(mask)
     return rows if len(rows) <= most else np.sort(random.choice(rows, most, replace=False))
 
 
 def _rows(
     rows: TrainingRows,
+    start: NDArray[np.float32],
     chosen: NDArray[np.int64],
     bins: Bins,
-    prior: NDArray[np.float32],
     settings: ClassifierSettings,
 ) -> Rows:
     counts = rows.counts[chosen]
@@ -140,7 +139,7 @@ def _rows(
     return Rows(
         binned=bins.apply(rows.x[chosen]),
         truth=(counts / pixels).astype(np.float32),
-        belief=np.tile(prior, (len(chosen), 1)),
+        belief=start[chosen],
         weight=weight / weight.mean(),
         fold=np.zeros(len(chosen), np.int8),
     )

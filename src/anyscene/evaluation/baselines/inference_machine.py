@@ -1,7 +1,8 @@
 """HIM: the hierarchical inference machine of Munoz et al. (2010), a classifier for each layer of the tree.
 
-From the whole image down, regions are classified by their features and by what was predicted for their
-parent. Training is stacked: a layer learns from parents' predictions that are as wrong as on a new image.
+From the whole image down, regions start from what was predicted for their parent, and are classified by their
+features and that prediction. Training is stacked: a layer learns from parents' predictions that are as wrong
+as on a new image.
 """
 
 from __future__ import annotations
@@ -43,27 +44,27 @@ class InferenceMachine:
         """Learn from labeled images of at least two folds."""
         counts = [image.counts(classes) for image in images]
         layers = []
-        beliefs: list[Floats] = []
+        beliefs: list[Floats | None] = [None] * len(images)
         for k in range(len(images[0].evidence.parents)):
-            inputs = [
-                with_context(image.evidence, k, beliefs[i] if k else None) for i, image in enumerate(images)
-            ]
-            sizes = [len(part) for part in inputs]
+            inputs = [layer_input(image.evidence, k, q) for image, q in zip(images, beliefs, strict=True)]
+            sizes = [len(x) for x, _ in inputs]
+            starts = [start for _, start in inputs if start is not None]
             rows = TrainingRows(
-                np.concatenate(inputs),
-                np.concatenate([layer_counts[k] for layer_counts in counts]),
-                np.repeat([image.fold for image in images], sizes),
+                x=np.concatenate([x for x, _ in inputs]),
+                counts=np.concatenate([layer_counts[k] for layer_counts in counts]),
+                fold=np.repeat([image.fold for image in images], sizes),
+                start=np.concatenate(starts) if starts else None,
             )
             classifier, belief = cross_fit(rows, settings or ClassifierSettings(), random)
             layers.append(classifier)
-            beliefs = np.split(belief, np.cumsum(sizes)[:-1])
+            beliefs = list(np.split(belief, np.cumsum(sizes)[:-1]))
         return cls(tuple(layers))
 
     def label(self, evidence: ImageEvidence) -> BeliefMap:
         """Classify all layers from the top down; the finest one's beliefs are the answer."""
         belief = None
         for k, classifier in enumerate(self.layers):
-            belief = classifier.predict(with_context(evidence, k, belief))
+            belief = classifier.predict(*layer_input(evidence, k, belief))
         assert belief is not None
         return BeliefMap(belief, evidence.regions)
 
@@ -81,8 +82,12 @@ class InferenceMachine:
         return cls(tuple(RegionClassifier.from_arrays(under(str(k), arrays)) for k in range(count)))
 
 
-def with_context(evidence: ImageEvidence, layer: int, above: Floats | None) -> Floats:
-    """A layer's features, followed by the beliefs of the regions' parents if there is a layer above."""
+def layer_input(evidence: ImageEvidence, layer: int, above: Floats | None) -> tuple[Floats, Floats | None]:
+    """What a layer's classifier gets: columns float32[n, D'], and beliefs to start from, float32[n, C].
+
+    Below the top both hold the beliefs of the regions' parents.
+    """
     if above is None:
-        return evidence.features[layer]
-    return np.concatenate([evidence.features[layer], above[evidence.parents[layer]]], axis=1)
+        return evidence.features[layer], None
+    start = above[evidence.parents[layer]]
+    return np.concatenate([evidence.features[layer], start], axis=1), start

@@ -16,10 +16,11 @@ KEY_BITS = 60
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """A normalised Gaussian filter K over n points: K is symmetric, its rows sum to about 1.
+    """A normalised Gaussian filter K over n points.
 
     K approximates D^-½ G D^-½, where G holds exp(-½ |f - f'|²) for all pairs of points, a point with itself
-    among them, and D their row sums.
+    among them, and D their row sums. It is not quite symmetric: the lattice has no vertices where there are
+    no points, so that the order of the directions in which it is blurred matters a little.
 
     vertex : uint32[n, d + 1], the corners of the simplex that each point lies in.
     weight : float32[n, d + 1], what each corner gets of it, times the normalisation.
