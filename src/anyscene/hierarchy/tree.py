@@ -108,7 +108,7 @@ class Tree:
         return Adjacency(pairs, lengths, contrasts / lengths)
 
     def shrunk(self, stride: int) -> NDArray[np.uint8]:
-        """The image with each block of `stride` x `stride` pixels (a power of two) made one; computed once."""
+        """The image with each block of `stride` x `stride` pixels (a power of two) as one; computed once."""
         step = stride.bit_length() - 1
         while len(self._pyramid) <= step:
             self._pyramid.append(halve(self._pyramid[-1]))
