@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from anyscene.learning.policy_iteration import IterationSettings, fit_myopic, greedy, iterate
+from anyscene.learning.policy_iteration import IterationSettings, explore_all, fit_myopic, greedy, iterate
 from anyscene.learning.regression import fit_linear_q
 from anyscene.model.phi import Phi
 
@@ -64,13 +64,14 @@ def learn(gamma, noise=0.3, seed=0):
     starts = [lambda: ToyVisit(START)] * 20
     # The score counts iterations, so that the last policy is the one returned.
     count = iter(range(100))
+    experience = explore_all(starts, [(nearest_first, range(20))])
     return iterate(
         starts,
-        [(nearest_first, range(20))],
+        experience,
         settings,
         np.random.default_rng(seed),
         lambda q: float(next(count)),
-    )[0]
+    )
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -91,7 +92,8 @@ def test_the_myopic_policy_comes_from_what_was_explored_with_lookahead():
     settings = IterationSettings(gamma=0.9, beta=1e-6, noise=0.5, iterations=3, patience=3)
     first = (lambda visit, taken: int(np.flatnonzero(visit.offered)[0]), range(10))
     starts = [lambda: ToyVisit(START)] * 10
-    _, experience = iterate(starts, [first], settings, np.random.default_rng(0), lambda q: 0.0)
+    experience = explore_all(starts, [first])
+    iterate(starts, experience, settings, np.random.default_rng(0), lambda q: 0.0)
     assert follow(fit_myopic(experience, settings, 3))[0] == [GO_NEAR, COLLECT]
 
 
@@ -112,7 +114,8 @@ def test_the_best_policy_seen_is_kept_not_the_last():
 
     settings = IterationSettings(gamma=0.9, iterations=4, patience=9)
     first = (lambda visit, taken: int(np.flatnonzero(visit.offered)[0]), range(1))
-    best, _ = iterate([lambda: ToyVisit(START)], [first], settings, np.random.default_rng(0), score)
+    starts = [lambda: ToyVisit(START)]
+    best = iterate(starts, explore_all(starts, [first]), settings, np.random.default_rng(0), score)
     assert best is seen[1]
 
 
@@ -120,9 +123,10 @@ def test_it_stops_when_held_out_images_stop_improving():
     rounds = []
     settings = IterationSettings(iterations=9, patience=2)
     first = (lambda visit, taken: int(np.flatnonzero(visit.offered)[0]), range(1))
+    starts = [lambda: ToyVisit(START)]
     iterate(
-        [lambda: ToyVisit(START)],
-        [first],
+        starts,
+        explore_all(starts, [first]),
         settings,
         np.random.default_rng(0),
         lambda q: 0.0,

@@ -169,8 +169,8 @@ def test_clusters_divide_the_fitted_images(corpus):
 
 
 def test_learned_policies_beat_random_ones(corpus, proposals):
-    settings = IterationSettings(iterations=2, sweeps=2, gamma=0.3)
-    policies = learn_policies(proposals, settings, 20, 1, np.random.SeedSequence(1))
+    settings = IterationSettings(iterations=2, sweeps=2)
+    policies = learn_policies(proposals, settings, [0.3], 12, 1, np.random.SeedSequence(1))
     random = np.random.default_rng(0)
     chosen = {**policies, "RS": RandomPolicy(random)}
     runs = {name: run_all(proposals.model, constant(p), corpus.held_out, 1) for name, p in chosen.items()}

@@ -16,14 +16,14 @@ def test_settings_in_a_file_are_honoured(tmp_path):
     config = read_config(path)
     assert config.alpha == 0.25
     assert config.proposals().learners.sizes == (1, 3)
-    assert config.gamma == TrainConfig().gamma
+    assert config.gammas == TrainConfig().gammas
 
 
 @pytest.mark.parametrize(
     ("text", "word"),
     [
         ("alpha = -1", "alpha"),
-        ("gamma = 2.0", "gamma"),
+        ("gammas = [2.0]", "gammas"),
         ("folds = 'many'", "folds"),
         ("bundles = [0]", "bundles"),
         ("bundles = []", "bundles"),

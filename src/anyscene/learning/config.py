@@ -28,7 +28,9 @@ class TrainConfig(BaseModel):
     block: int = Field(20, ge=1, description="neighbouring images that stay together (frames of a video)")
 
     alpha: float = Field(0.5, ge=0, description="weight of the regions' impurity in the loss (Eq. 3)")
-    gamma: float = Field(0.6, ge=0, le=1, description="how much later rewards count")
+    gammas: tuple[float, ...] = Field(
+        (0.2, 0.5), min_length=1, description="how much later rewards count: tried"
+    )
     thresholds: tuple[float, ...] = Field(
         (0.0, 0.3, 0.6, 1.0), min_length=1, description="of splits, in nats"
     )
@@ -50,7 +52,7 @@ class TrainConfig(BaseModel):
     shrinkage: float = Field(0.3, gt=0, le=1, description="share of a full step that each tree takes")
     regularisation: float = Field(5.0, gt=0, description="rows of mean curvature added to every leaf")
 
-    iterations: int = Field(5, ge=1, description="most rounds of policy iteration")
+    iterations: int = Field(4, ge=1, description="most rounds of policy iteration")
     patience: int = Field(2, ge=1, description="rounds without improvement before it stops")
     noise: float = Field(0.1, ge=0, le=1, description="share of random actions while exploring")
     beta: float = Field(1e-3, gt=0, description="weight of the ridge in the regression of Q")
@@ -65,6 +67,8 @@ class TrainConfig(BaseModel):
             raise ValueError("bundles must be between 1 and 1000")
         if any(threshold < 0 for threshold in self.thresholds):
             raise ValueError("thresholds must not be negative")
+        if any(not 0 <= gamma <= 1 for gamma in self.gammas):
+            raise ValueError("gammas must be between 0 and 1")
         if any(factor < 0 for factor in self.lambdas):
             raise ValueError("lambdas must not be negative")
         return self
@@ -92,7 +96,6 @@ class TrainConfig(BaseModel):
     def iteration(self) -> IterationSettings:
         """The part that policy iteration needs."""
         return IterationSettings(
-            gamma=self.gamma,
             beta=self.beta,
             noise=self.noise,
             iterations=self.iterations,

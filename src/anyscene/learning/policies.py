@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,50 +12,87 @@ from numpy.typing import NDArray
 from anyscene.learning.corpus import Example
 from anyscene.learning.folded import FoldedModel
 from anyscene.learning.parallel import map_threads
-from anyscene.learning.policy_iteration import Behaviour, IterationSettings, fit_myopic, iterate
+from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import as_behaviour
-from anyscene.model.curves import area_over_log_cost, budget_grid
-from anyscene.model.policies import LearnedPolicy, LinearQ, Policy, RandomPolicy, StaticPolicy
-from anyscene.model.rollout import Trajectory, rollout, walk
+from anyscene.model.curves import budget_grid, mean_curve
+from anyscene.model.policies import LearnedPolicy, LinearQ, Policy, RandomPolicy, Situation, StaticPolicy
+from anyscene.model.rollout import Trajectory, rollout
 
-STOP_TOLERANCE = 2e-4
-"""Accuracy that stopping early may cost on held-out images."""
+TAIL = 1.5
+"""Policies are judged up to this many times the static sequence's full cost: what they end with counts."""
+
+SHORTFALL = 0.2
+"""Weight of a policy's largest shortfall against the static sequence, at any budget, when it is judged."""
 
 
 def learn_policies(
     proposals: Proposals,
     settings: IterationSettings,
+    gammas: Sequence[float],
     explored: int,
     threads: int,
     seed: np.random.SeedSequence,
-    on_iteration: Callable[[int, float], None] = lambda iteration, score: None,
+    on_iteration: Callable[[float, int, float], None] = lambda gamma, iteration, score: None,
 ) -> dict[str, LearnedPolicy]:
     """Learn D-NM on the fitted images, and D-M from what D-NM explored.
 
-    Of D-NM's iterations the one with the largest held-out area under the curve is kept.
+    Of D-NM's iterations, for all γ, the one that held-out images judge best is kept.
     """
     model = proposals.model
-    explore_seed, walk_seed, judge_seed = seed.spawn(3)
-    fit, held_out = model.corpus.fit, model.corpus.held_out
-    chosen = fit[:: max(1, -(-len(fit) // explored))]
-    static = run_all(model, constant(StaticPolicy(proposals.sequences[0])), held_out, threads)
-    random = np.random.default_rng(judge_seed)
-    budgets = budget_grid([static, run_all(model, constant(RandomPolicy(random)), held_out[:8], 1)])
-
-    def held_out_score(q: LinearQ) -> float:
-        return area_over_log_cost(run_all(model, constant(LearnedPolicy(q)), held_out, threads), budgets)
-
-    q, experience = iterate(
-        [partial(model.start, example) for example in chosen],
-        _first_behaviours(proposals, len(chosen), np.random.default_rng(walk_seed)),
-        settings,
-        np.random.default_rng(explore_seed),
-        held_out_score,
-        on_iteration,
-    )
+    explore_seed, walk_seed = seed.spawn(2)
+    chosen = model.corpus.fit[:: max(1, -(-len(model.corpus.fit) // explored))]
+    judge = Judge(proposals, threads)
+    starts = [partial(model.start, example) for example in chosen]
+    walks = _first_behaviours(proposals, len(chosen), np.random.default_rng(walk_seed))
+    experience = explore_all(starts, walks)
+    random = np.random.default_rng(explore_seed)
+    candidates: list[tuple[float, float, LinearQ]] = []
+    for gamma in gammas:
+        own = replace(settings, gamma=gamma)
+        note = partial(on_iteration, gamma)
+        q = iterate(starts, experience, own, random, lambda q: judge(q)[0], note)
+        candidates.append((*judge(q), q))
+        experience.forget_values()
+    best = max(candidates, key=lambda candidate: candidate[0])
     myopic = fit_myopic(experience, settings, len(model.actions))
-    return {name: LearnedPolicy(q, stop_level(model, q)) for name, q in (("D-NM", q), ("D-M", myopic))}
+    return {"D-NM": LearnedPolicy(best[2], best[1]), "D-M": LearnedPolicy(myopic, judge(myopic)[1])}
+
+
+class Judge:
+    """Says how good a Q-function's policy is on held-out images, and where it had best stop.
+
+    The score is the area under the curve over log cost, from the first label to beyond the static sequence's
+    full cost, less a part of the largest shortfall against the static sequence.
+    """
+
+    def __init__(self, proposals: Proposals, threads: int) -> None:
+        self._model = proposals.model
+        self._threads = threads
+        static = constant(StaticPolicy(proposals.sequences[0]))
+        runs = run_all(self._model, static, self._model.corpus.held_out, threads)
+        first, full = budget_grid([runs])[[0, -1]]
+        self._budgets = np.geomspace(first, TAIL * full, 256)
+        self._static = mean_curve(runs, self._budgets)
+
+    def __call__(self, q: LinearQ) -> tuple[float, float]:
+        """Return the score, and the level of Q̂ at or below which stopping gives the best score.
+
+        A longer budget must not end below a shorter one: levels are tried from never stopping upwards, and
+        of equally good ones the one that stops first is taken.
+        """
+        runs = map_threads(partial(_watched, self._model, q), self._model.corpus.held_out, self._threads)
+        values = np.concatenate([best for best, _ in runs])
+        levels = (
+            [-np.inf, *np.unique(np.quantile(values, np.linspace(0, 0.5, 21)))] if len(values) else [-np.inf]
+        )
+        scores = [self._score([_stopped(*run, level) for run in runs]) for level in levels]
+        best = max(range(len(levels)), key=lambda i: (scores[i], i))
+        return scores[best], float(levels[best])
+
+    def _score(self, runs: Sequence[Trajectory]) -> float:
+        curve = mean_curve(runs, self._budgets)
+        return float(curve.mean() - SHORTFALL * max(np.max(self._static - curve), 0.0))
 
 
 def run_all(
@@ -73,22 +111,6 @@ def constant(policy: Policy) -> Callable[[Example], Policy]:
     return lambda example: policy
 
 
-def stop_level(model: FoldedModel, q: LinearQ) -> float:
-    """The largest Q̂ below which stopping costs held-out images no accuracy; −inf if there is none.
-
-    A longer budget must not end below a shorter one: where Q̂ says that nothing is worth its cost, and
-    going on made held-out images worse or no better, stop.
-    """
-    runs = [_watched(model, q, example) for example in model.corpus.held_out]
-    levels = [-np.inf, *np.quantile(np.concatenate([best for best, _ in runs]), np.linspace(0, 0.6, 25)), 0.0]
-    levels = sorted({float(level) for level in levels if level <= 0.0})
-    accuracy = [float(np.mean([_stopped(best, seen, level) for best, seen in runs])) for level in levels]
-    allowed = [
-        level for level, a in zip(levels, accuracy, strict=True) if a >= max(accuracy) - STOP_TOLERANCE
-    ]
-    return float(allowed[-1])
-
-
 def _first_behaviours(
     proposals: Proposals, count: int, random: np.random.Generator
 ) -> list[tuple[Behaviour, Sequence[int]]]:
@@ -99,18 +121,36 @@ def _first_behaviours(
     return [(as_behaviour(StaticPolicy(proposals.sequences[0])), range(count)), *parts]
 
 
-def _watched(
-    model: FoldedModel, q: LinearQ, example: Example
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The largest Q̂ before each action, and the accuracy before each and at the end."""
-    policy, best = LearnedPolicy(q), []
-    for situation, action, _ in walk(model.for_image(example), policy, example.evidence):
-        best.append(float(q.values(situation.phi)[action]))
-    trajectory = rollout(model.for_image(example), policy, example.evidence, example.truth, model.alpha)
-    return np.array(best), trajectory.accuracy
+def _watched(model: FoldedModel, q: LinearQ, example: Example) -> tuple[NDArray[np.float64], Trajectory]:
+    """Q̂ of each action that was taken, and the trajectory."""
+    policy = _Watched(LearnedPolicy(q))
+    own = model.for_image(example)
+    trajectory = rollout(own, policy, example.evidence, example.truth, model.alpha)
+    return np.array(policy.values[: len(trajectory.actions)]), trajectory
 
 
-def _stopped(best: NDArray[np.float64], accuracy: NDArray[np.float64], level: float) -> float:
-    """The accuracy at the end when stopping before the first action whose Q̂ is not above the level."""
-    below = np.flatnonzero(best <= level)
-    return float(accuracy[below[0]] if len(below) else accuracy[-1])
+class _Watched:
+    """A learned policy that remembers how it valued what it chose."""
+
+    def __init__(self, policy: LearnedPolicy) -> None:
+        self._policy = policy
+        self.values: list[float] = []
+
+    def choose(self, situation: Situation) -> int | None:
+        """Return the policy's choice."""
+        action = self._policy.choose(situation)
+        if action is not None:
+            self.values.append(float(self._policy.q.values(situation.phi)[action]))
+        return action
+
+
+def _stopped(values: NDArray[np.float64], trajectory: Trajectory, level: float) -> Trajectory:
+    """The trajectory ended before the first action whose Q̂ is not above the level."""
+    below = np.flatnonzero(values <= level)
+    end = int(below[0]) if len(below) else len(trajectory.actions)
+    return Trajectory(
+        trajectory.actions[:end],
+        trajectory.cost[: end + 1],
+        trajectory.loss[: end + 1],
+        trajectory.accuracy[: end + 1],
+    )

@@ -62,12 +62,12 @@ class IterationSettings:
     improvement on held-out images before it stops. sweeps : backups of the value function an iteration.
     """
 
-    gamma: float = 0.6
+    gamma: float = 0.5
     beta: float = 1e-3
     noise: float = 0.1
     iterations: int = 6
     patience: int = 2
-    sweeps: int = 5
+    sweeps: int = 4
 
 
 @dataclass
@@ -221,6 +221,19 @@ class _Table:
         return np.asarray(order[first])
 
 
+def explore_all(
+    starts: Sequence[Callable[[], Visit]],
+    behaviours: Iterable[tuple[Behaviour, Sequence[int]]],
+) -> Experience:
+    """Explore with given behaviours, each from the starts at its positions; returns are no policy's."""
+    experience = Experience()
+    for behaviour, positions in behaviours:
+        for position in positions:
+            experience.explore(starts[position](), behaviour, 0.0)
+    experience.forget_values()
+    return experience
+
+
 def greedy(q: LinearQ, noise: float = 0.0, random: np.random.Generator | None = None) -> Behaviour:
     """Take the offered action of largest Q̂, with probability `noise` any offered one."""
 
@@ -234,22 +247,18 @@ def greedy(q: LinearQ, noise: float = 0.0, random: np.random.Generator | None = 
 
 def iterate(
     starts: Sequence[Callable[[], Visit]],
-    behaviours: Iterable[tuple[Behaviour, Sequence[int]]],
+    experience: Experience,
     settings: IterationSettings,
     random: np.random.Generator,
     held_out_score: Callable[[LinearQ], float],
     on_iteration: Callable[[int, float], None] = lambda iteration, score: None,
-) -> tuple[LinearQ, Experience]:
+) -> LinearQ:
     """Learn a Q-function whose greedy policy does best; return the best seen by `held_out_score`.
 
-    starts : one for each image, making its first visit anew. behaviours : what to explore with before there
-    is a policy, each with the positions of the starts to explore from.
+    starts : one for each image, making its first visit anew.
+    experience : what was explored before there is a policy; it grows with every iteration.
     """
     seed = int(random.integers(2**31))
-    experience = Experience()
-    for behaviour, positions in behaviours:
-        for position in positions:
-            experience.explore(starts[position](), behaviour, settings.gamma)
     table = _Table.of_experience(experience)
     following = table.following_values(table.best_reward_pairs(), settings, seed)
     best: tuple[float, LinearQ] | None = None
@@ -270,7 +279,7 @@ def iterate(
         table = _Table.of_experience(experience)
         following = table.following_values(table.greedy_pairs(q), settings, seed)
     assert best is not None
-    return best[1], experience
+    return best[1]
 
 
 def fit_myopic(experience: Experience, settings: IterationSettings, action_count: int) -> LinearQ:

@@ -10,8 +10,8 @@ from anyscene.data import DataSet
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.train import train
 
-GRID: dict[str, tuple[float, ...]] = {"alpha": (0.25, 0.5, 1.0), "gamma": (0.3, 0.6)}
-"""α decides how deep the tree is before labels are learned, γ how far ahead the policy looks."""
+GRID: dict[str, tuple[float, ...]] = {"alpha": (0.25, 0.5, 1.0), "shrinkage": (0.2, 0.3)}
+"""α decides how deep the tree is before labels are learned; γ is searched in every run."""
 
 SEARCH_IMAGES = 120
 

@@ -247,12 +247,12 @@ def learn(
 ) -> dict[str, LearnedPolicy]:
     """The learned policies by name."""
 
-    def on_iteration(iteration: int, score: float) -> None:
-        report("policy", iteration + 1, config.iterations, f"held-out area {score:.4f}")
+    def on_iteration(gamma: float, iteration: int, score: float) -> None:
+        report(f"policy, gamma {gamma:g}", iteration + 1, config.iterations, f"held-out score {score:.4f}")
 
     def make() -> dict[str, NDArray[Any]]:
         policies = learn_policies(
-            proposals, config.iteration(), config.explored, config.threads, seed, on_iteration
+            proposals, config.iteration(), config.gammas, config.explored, config.threads, seed, on_iteration
         )
         arrays: dict[str, NDArray[Any]] = {}
         for name, policy in policies.items():
