@@ -43,19 +43,6 @@ def test_out_of_fold_beliefs_do_not_know_their_own_rows():
     assert accuracy(out_of_fold, rows) < 0.45
 
 
-def test_beliefs_of_a_fold_do_not_depend_on_its_labels():
-    rows = make_rows(folds=2)
-    settings = ClassifierSettings(trees=5, samples=2000, patience=5)
-    _, before = cross_fit(rows, settings, np.random.default_rng(1))
-    inside = rows.fold == 0
-    other = rows.counts.copy()
-    # Half the pixels, same classes: the prior and the stopping point stay, the weights of the fold change.
-    other[inside] *= 2
-    weighted = TrainingRows(rows.x, other, rows.fold)
-    _, after = cross_fit(weighted, settings, np.random.default_rng(1))
-    np.testing.assert_allclose(before[inside].argmax(axis=1), after[inside].argmax(axis=1))
-
-
 def test_rows_without_labels_get_beliefs_but_teach_nothing():
     rows = make_rows()
     rows.counts[::5] = 0

@@ -6,7 +6,7 @@ import pytest
 from anyscene.errors import DataError, ModelError
 from anyscene.evaluation.baselines import BASELINES, gather, load_labeler, save_labeler
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
-from anyscene.evaluation.baselines.inference_machine import InferenceMachine, layer_input
+from anyscene.evaluation.baselines.inference_machine import InferenceMachine, with_context
 from anyscene.evaluation.baselines.labeler import BeliefMap
 from anyscene.features import RegionFeatures, View
 from anyscene.features.sets import bank_from_arrays
@@ -89,9 +89,8 @@ class TestConformance:
 def test_a_layer_below_the_top_sees_its_parents_beliefs():
     evidence = NEW[0].evidence
     above = np.random.default_rng(0).dirichlet(np.ones(CLASSES), len(evidence.parents[1])).astype(np.float32)
-    columns, start = layer_input(evidence, 2, above)
-    np.testing.assert_array_equal(start, above[evidence.parents[2]])
-    np.testing.assert_array_equal(columns, np.hstack([evidence.features[2], start]))
+    expected = np.hstack([evidence.features[2], above[evidence.parents[2]]])
+    np.testing.assert_array_equal(with_context(evidence, 2, above), expected)
 
 
 def test_context_helps_the_inference_machine():

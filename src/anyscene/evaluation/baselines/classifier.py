@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,20 +22,23 @@ class ClassifierSettings:
     trees : at most; fewer when folds that are left out stop improving.
     samples : rows that a classifier is fitted to, at most. weight_power : a row weighs its pixels to this
     power.
+    leaf_share : smallest part of the rows that a leaf may hold. Regions of one image err together, more
+        so when they share a parent, so that rows teach less than their number promises.
     """
 
     trees: int = 150
     samples: int = 60_000
     weight_power: float = 0.5
     patience: int = 10
+    leaf_share: float = 0.007
     boosting: BoostingSettings = field(
-        default_factory=lambda: BoostingSettings(depth=5, shrinkage=0.2, column_share=0.3)
+        default_factory=lambda: BoostingSettings(depth=5, shrinkage=0.1, column_share=0.3)
     )
 
 
 @dataclass(frozen=True, eq=False)
 class RegionClassifier:
-    """A fitted classifier: trees laid end to end, as in `model.chain`, that change beliefs it starts from.
+    """A fitted classifier: trees laid end to end, as in `model.chain`, on plain columns.
 
     prior : float32[C]. feature, threshold, left, value, roots : see `model.chain.Chain`.
     """
@@ -47,19 +50,13 @@ class RegionClassifier:
     value: NDArray[np.float32]
     roots: NDArray[np.int32]
 
-    def predict(
-        self, x: NDArray[np.float32], start: NDArray[np.float32] | None = None
-    ) -> NDArray[np.float32]:
-        """Beliefs float32[n, C] of rows float32[n, D].
-
-        start : float32[n, C], if the classifier was fitted to start from anything but the prior.
-        """
+    def predict(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Beliefs float32[n, C] of rows float32[n, D]."""
         scores = np.zeros((len(x), len(self.prior)), np.float32)
         kernels.add_tree_scores(
             np.ascontiguousarray(x), self.feature, self.threshold, self.left, self.value, self.roots, scores
         )
-        if start is None:
-            start = np.tile(self.prior, (len(x), 1))
+        start = np.tile(self.prior, (len(x), 1))
         belief: NDArray[np.float32] = kernels.reweigh(start, np.arange(len(x)), scores)
         return belief
 
@@ -78,13 +75,12 @@ class TrainingRows:
     """Regions to learn from.
 
     x : float32[n, D]. counts : int64[n, C], labeled pixels by class; rows without any teach nothing.
-    fold : int[n]. start : float32[n, C], beliefs to start from; None: the prior's.
+    fold : int[n].
     """
 
     x: NDArray[np.float32]
     counts: NDArray[np.int64]
     fold: NDArray[np.integer]
-    start: NDArray[np.float32] | None = None
 
 
 def cross_fit(
@@ -101,7 +97,6 @@ def cross_fit(
         )
     prior = np.maximum(rows.counts.sum(axis=0) / max(rows.counts.sum(), 1), 1e-4)
     prior = (prior / prior.sum()).astype(np.float32)
-    start = np.tile(prior, (len(rows.x), 1)) if rows.start is None else rows.start
     labeled = rows.counts.sum(axis=1) > 0
     sample = _draw(labeled, settings.samples, random)
     bins = fit_bins(rows.x[sample])
@@ -110,14 +105,14 @@ def cross_fit(
     for fold in folds:
         inside = rows.fold == fold
         fitted, left_out = (
-            _rows(rows, start, _draw(labeled & side, most, random), bins, settings)
+            _rows(rows, _draw(labeled & side, most, random), bins, prior, settings)
             for side, most in ((~inside, settings.samples), (inside, settings.samples // 4))
         )
-        trees = boost(fitted, settings.trees, 1, settings.boosting, random, left_out, settings.patience)
-        belief[inside] = _classifier(trees, bins, prior).predict(rows.x[inside], start[inside])
+        trees = _boost(fitted, settings.trees, settings, random, left_out)
+        belief[inside] = _classifier(trees, bins, prior).predict(rows.x[inside])
         sizes.append(len(trees))
-    every = _rows(rows, start, sample, bins, settings)
-    trees = boost(every, round(np.mean(sizes)), 1, settings.boosting, random)
+    every = _rows(rows, sample, bins, prior, settings)
+    trees = _boost(every, round(np.mean(sizes)), settings, random)
     return _classifier(trees, bins, prior), belief
 
 
@@ -128,9 +123,9 @@ def _draw(mask: NDArray[np.bool_], most: int, random: np.random.Generator) -> ND
 
 def _rows(
     rows: TrainingRows,
-    start: NDArray[np.float32],
     chosen: NDArray[np.int64],
     bins: Bins,
+    prior: NDArray[np.float32],
     settings: ClassifierSettings,
 ) -> Rows:
     counts = rows.counts[chosen]
@@ -139,10 +134,26 @@ def _rows(
     return Rows(
         binned=bins.apply(rows.x[chosen]),
         truth=(counts / pixels).astype(np.float32),
-        belief=start[chosen],
+        belief=np.tile(prior, (len(chosen), 1)),
         weight=weight / weight.mean(),
         fold=np.zeros(len(chosen), np.int8),
     )
+
+
+def _boost(
+    rows: Rows,
+    trees: int,
+    settings: ClassifierSettings,
+    random: np.random.Generator,
+    left_out: Rows | None = None,
+) -> list[Tree]:
+    least = settings.leaf_share * len(rows.binned)
+    boosting = replace(
+        settings.boosting,
+        least_curvature=max(settings.boosting.least_curvature, least),
+        regularisation=max(settings.boosting.regularisation, least / 2),
+    )
+    return boost(rows, trees, 1, boosting, random, left_out, settings.patience)
 
 
 def _classifier(trees: list[Tree], bins: Bins, prior: NDArray[np.float32]) -> RegionClassifier:

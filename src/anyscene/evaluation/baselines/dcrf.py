@@ -22,7 +22,7 @@ from anyscene.evaluation.baselines.labeler import (
 )
 from anyscene.evaluation.baselines.region_crf import RegionCrfParameters, fit_parameters, mean_field
 
-SEARCH_IMAGES = 60
+SEARCH_IMAGES = 30
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from anyscene.evaluation.baselines.labeler import (
 )
 from anyscene.evaluation.baselines.pixel_crf import PixelCrfParameters, fit_parameters, mean_field
 
-SEARCH_IMAGES = 20
+SEARCH_IMAGES = 12
 CLIQUE_LAYERS = 3
 """The finest layers whose regions ask for one label."""
 

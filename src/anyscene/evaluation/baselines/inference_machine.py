@@ -1,7 +1,7 @@
 """HIM: the hierarchical inference machine of Munoz et al. (2010), a classifier for each layer of the tree.
 
-From the whole image down, regions start from what was predicted for their parent, and are classified by their
-features and that prediction. Training is stacked: a layer learns from parents' predictions that are as wrong
+From the whole image down, regions are classified by their features and by what was predicted for their
+parent. Training is stacked: a layer learns from parents' predictions that are as wrong
 as on a new image.
 """
 
@@ -46,14 +46,12 @@ class InferenceMachine:
         layers = []
         beliefs: list[Floats | None] = [None] * len(images)
         for k in range(len(images[0].evidence.parents)):
-            inputs = [layer_input(image.evidence, k, q) for image, q in zip(images, beliefs, strict=True)]
-            sizes = [len(x) for x, _ in inputs]
-            starts = [start for _, start in inputs if start is not None]
+            inputs = [with_context(image.evidence, k, q) for image, q in zip(images, beliefs, strict=True)]
+            sizes = [len(x) for x in inputs]
             rows = TrainingRows(
-                x=np.concatenate([x for x, _ in inputs]),
-                counts=np.concatenate([layer_counts[k] for layer_counts in counts]),
-                fold=np.repeat([image.fold for image in images], sizes),
-                start=np.concatenate(starts) if starts else None,
+                np.concatenate(inputs),
+                np.concatenate([layer_counts[k] for layer_counts in counts]),
+                np.repeat([image.fold for image in images], sizes),
             )
             classifier, belief = cross_fit(rows, settings or ClassifierSettings(), random)
             layers.append(classifier)
@@ -64,7 +62,7 @@ class InferenceMachine:
         """Classify all layers from the top down; the finest one's beliefs are the answer."""
         belief = None
         for k, classifier in enumerate(self.layers):
-            belief = classifier.predict(*layer_input(evidence, k, belief))
+            belief = classifier.predict(with_context(evidence, k, belief))
         assert belief is not None
         return BeliefMap(belief, evidence.regions)
 
@@ -82,12 +80,12 @@ class InferenceMachine:
         return cls(tuple(RegionClassifier.from_arrays(under(str(k), arrays)) for k in range(count)))
 
 
-def layer_input(evidence: ImageEvidence, layer: int, above: Floats | None) -> tuple[Floats, Floats | None]:
-    """What a layer's classifier gets: columns float32[n, D'], and beliefs to start from, float32[n, C].
+def with_context(evidence: ImageEvidence, layer: int, above: Floats | None) -> Floats:
+    """A layer's features, followed by the beliefs of the regions' parents if there is a layer above.
 
-    Below the top both hold the beliefs of the regions' parents.
+    (To *start* from the parents' beliefs as well was worse: where a parent errs, all its children do, and
+    trees learn those few parents by heart.)
     """
     if above is None:
-        return evidence.features[layer], None
-    start = above[evidence.parents[layer]]
-    return np.concatenate([evidence.features[layer], start], axis=1), start
+        return evidence.features[layer]
+    return np.concatenate([evidence.features[layer], above[evidence.parents[layer]]], axis=1)
