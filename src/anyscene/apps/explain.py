@@ -133,12 +133,12 @@ PAGE = """<!doctype html>
 <title>anyscene: {name}, step by step</title>
 <style>
   body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 96em; margin: 2em auto; padding: 0 1em; }}
-  figure {{ display: inline-block; margin: 0 .5em 1em 0; width: 30em; max-width: 100%; }}
+  figure {{ display: inline-block; margin: 0 .5em 1em 0; width: calc(33% - .6em); min-width: 18em; }}
   figure img {{ width: 100%; display: block; }}
   figcaption {{ color: #555; }}
   table {{ border-collapse: collapse; }}
   td, th {{ padding: .1em .8em; text-align: right; }}
-  td:nth-child(2) {{ text-align: left; }}
+  td:nth-child(2), th:nth-child(2) {{ text-align: left; }}
   tr:nth-child(even) {{ background: #f2f2f2; }}
   span {{ padding-left: .4em; margin-right: 1em; white-space: nowrap; }}
   svg {{ width: 40em; max-width: 100%; font-size: 12px; }}

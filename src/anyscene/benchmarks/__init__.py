@@ -13,9 +13,12 @@ from anyscene.benchmarks.figures import Figure, Report, Request, describe_machin
 from anyscene.errors import ConfigError
 
 BENCHES = {
+    "deadline": "Deadlines held, what an answer on time is worth, confidence that can be believed",
     "features": "Feature sets against scikit-image and OpenCV, their costs foretold, what they are good for",
     "frontier": "The network run whole at fixed input sizes: the rival that anytime labeling must beat",
+    "learning": "Policies against each other, weak learners against LightGBM, how long learning takes",
     "metrics": "Counting and scoring label maps, against scikit-learn",
+    "overhead": "What the engine itself costs; memory and threads over thousands of calls",
     "streets": "Generating labelled street scenes",
     "tree": "Growing segmentation trees, against scikit-image and OpenCV",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Lock
 
 import cv2
@@ -19,10 +20,10 @@ from anyscene.engine.clock import Budget, Clock, parse_budget
 from anyscene.engine.evidence import LazyEvidence
 from anyscene.engine.foresight import REFERENCE, Foresight, foresee, frame_share
 from anyscene.errors import ConfigError, DataError
-from anyscene.features import Bank
+from anyscene.features import Bank, FeatureSet
 from anyscene.features.memory import keep_freed_memory
 from anyscene.labeling import Labeling, Step
-from anyscene.model.actions import Action, Split
+from anyscene.model.actions import Action, Pool, Split
 from anyscene.model.policies import Policy, Situation
 from anyscene.model.rollout import Model
 
@@ -43,6 +44,11 @@ class Learned:
     classes: Classes
     temperature: float = 1.0
 
+    @cached_property
+    def action_names(self) -> tuple[str, ...]:
+        """Every action of the pool in words."""
+        return tuple(describe_action(action, self.model.pool) for action in self.model.pool.actions)
+
 
 class Engine:
     """Labels images of any size within a budget; made by `anyscene.load`.
@@ -62,6 +68,10 @@ class Engine:
     def classes(self) -> Classes:
         """What pixels are labelled as."""
         return self.learned.classes
+
+    def feature_set(self, name: str) -> FeatureSet | None:
+        """The model's feature set of that name, if it has one."""
+        return self._bank.get(name)
 
     def label(
         self,
@@ -177,7 +187,7 @@ class Run:
         self.deciding_ms += self.clock.elapsed() - begun
         if action is None:
             return False
-        name = describe_action(self._learned.model.pool.actions[action])
+        name = self._learned.action_names[action]
         with self.step(name, float(predicted[action]), begun):
             self.state = self._learned.model.advance(situation, action, self.look())
             self._taken = (*self._taken, action)
@@ -263,8 +273,10 @@ class Run:
         return self.foresight.most_that_fits(left)
 
 
-def describe_action(action: Action) -> str:
+def describe_action(action: Action, pool: Pool) -> str:
     """An action in words, as traces show it."""
     if isinstance(action, Split):
-        return f"split entropy > {action.threshold:g}"
-    return f"update chain {action.chain}, first {action.size}"
+        return f"split where entropy > {action.threshold:g}"
+    used = pool.chains[action.chain].sets_of(action.size, len(pool.sets))
+    sets = [name for name, is_used in zip(pool.sets, used, strict=True) if is_used]
+    return f"update by {', '.join(sets) or 'parents'} (chain {action.chain}, {action.size} learners)"
