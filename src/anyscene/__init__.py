@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from anyscene.engine import load as load
     from anyscene.labeling import Labeling as Labeling
     from anyscene.labeling import Step as Step
+    from anyscene.learning.train import train as train
 
 __version__ = "0.1.0.dev0"
 
@@ -24,6 +25,7 @@ _LAZY = {
     "Step": "anyscene.labeling:Step",
     "load": "anyscene.engine:load",
     "metrics": "anyscene.metrics",
+    "train": "anyscene.learning.train:train",
 }
 
 __all__ = ["AnysceneError", "ConfigError", "DataError", "ImageError", "ModelError", *_LAZY]

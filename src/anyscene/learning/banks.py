@@ -12,19 +12,22 @@ from numpy.typing import NDArray
 
 from anyscene.data import DataSet, Scene
 from anyscene.features import Bank, bank_from_arrays, bank_to_arrays, list_feature_sets
-from anyscene.features.hypercolumn.backbone import MAIN, read_backbone
+from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone
 from anyscene.features.hypercolumn.rungs import HonestLadder
 from anyscene.features.training import CrossFit, fit_bank
 
 Arrays = dict[str, NDArray[Any]]
 WHOLE = "whole"
+NETWORK = "hypercolumn"
 
 
 @dataclass(frozen=True, eq=False)
 class Banks:
-    """The sets that are learned with. ladder : the backbone's rungs, if there is one."""
+    """The sets that are learned with. backbone, ladder : the network and its rungs, if there is one."""
 
     crossfit: CrossFit
+    dataset: str
+    backbone: Backbone | None
     ladder: HonestLadder | None
 
     @property
@@ -37,6 +40,14 @@ class Banks:
         """The sets that label new images."""
         rungs = self.ladder.of_part(MAIN) if self.ladder else {}
         return {**self.crossfit.whole, **rungs}
+
+    def network(self) -> tuple[dict[str, NDArray[Any]], dict[str, bytes]]:
+        """The arrays and the graph that a model file keeps of the backbone."""
+        if self.backbone is None:
+            return {}, {}
+        head = self.backbone.heads[MAIN, self.dataset]
+        arrays = {f"{NETWORK}/weight": head.weight, f"{NETWORK}/bias": head.bias}
+        return arrays, {NETWORK: self.backbone.graphs[MAIN]}
 
     def for_scene(self, scene: Scene) -> Bank:
         """The sets whose features of this scene are as honest as of a new one."""
@@ -84,5 +95,6 @@ def load_banks(
 
     fold_of = {scene: fold for fold in ("a", "b") for scene in dataset.split(fold).ids}
     crossfit = CrossFit(bank(WHOLE), {"a": bank("a"), "b": bank("b")}, fold_of)
-    ladder = HonestLadder(read_backbone(backbone), dataset.name, threads=threads) if backbone else None
-    return Banks(crossfit, ladder)
+    network = read_backbone(backbone) if backbone else None
+    ladder = HonestLadder(network, dataset.name, threads=threads) if network else None
+    return Banks(crossfit, dataset.name, network, ladder)

@@ -17,7 +17,7 @@ from anyscene.learning.pool import Proposals
 from anyscene.learning.process import as_behaviour
 from anyscene.model.curves import budget_grid, mean_curve
 from anyscene.model.policies import LearnedPolicy, LinearQ, Policy, RandomPolicy, Situation, StaticPolicy
-from anyscene.model.rollout import Trajectory, rollout
+from anyscene.model.rollout import Trajectory, rollout, walk
 
 TAIL = 1.5
 """Policies are judged up to this many times the static sequence's full cost: what they end with counts."""
@@ -104,6 +104,25 @@ def run_all(
         examples,
         threads,
     )
+
+
+def fit_temperature(model: FoldedModel, policy: Policy) -> float:
+    """The T for which beliefs to the power 1/T, renormalised, fit held-out images best in all states."""
+    beliefs, masses = [], []
+    for example in model.corpus.held_out:
+        for _, _, state in walk(model.for_image(example), policy, example.evidence):
+            beliefs.append(state.log_belief)
+            masses.append(example.truth.mass[state.leaves])
+    if not beliefs:
+        return 1.0
+    logs, mass = np.concatenate(beliefs), np.concatenate(masses)
+    temperatures = np.geomspace(0.5, 4.0, 31)
+    losses = []
+    for temperature in temperatures:
+        scaled = logs / temperature
+        total = np.log(np.exp(scaled).sum(axis=1))
+        losses.append(float(mass.sum(axis=1) @ total - np.einsum("ik,ik->", mass, scaled)))
+    return float(temperatures[int(np.argmin(losses))])
 
 
 def constant(policy: Policy) -> Callable[[Example], Policy]:

@@ -30,7 +30,7 @@ from anyscene.learning.costing import action_costs
 from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to_example
 from anyscene.learning.overheads import measure_overheads
 from anyscene.learning.parallel import map_threads
-from anyscene.learning.policies import constant, learn_policies, run_all
+from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
 from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
 from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence
 from anyscene.learning.run_folder import RunFolder
@@ -118,6 +118,7 @@ def _stages(
     proposals = propose(corpus, prices, config, folder, sequence_seed, prune_seed, report)
     policies = learn(proposals, config, folder, policy_seed, report)
     model = proposals.model
+    network_arrays, graphs = banks.network()
     record = {
         "data": data.name,
         "images fitted": len(corpus.fit),
@@ -125,6 +126,7 @@ def _stages(
         "seed": seed,
         "config": config.model_dump(mode="json"),
         "anyscene": anyscene.__version__,
+        "temperature": fit_temperature(model, policies["D-NM"]),
         "held out": _held_out_figures(proposals, policies, config.threads),
     }
     return TrainedModel(
@@ -132,7 +134,8 @@ def _stages(
         model=Model(model.deployed(), model.costs, model.prior, model.max_steps),
         policies=policies,
         static=proposals.sequences[0],
-        features=bank_to_arrays(banks.crossfit.whole),
+        features={**bank_to_arrays(banks.crossfit.whole), **network_arrays},
+        graphs=graphs,
         record=record,
     )
 

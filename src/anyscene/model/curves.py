@@ -28,6 +28,12 @@ def budget_grid(runs: Sequence[Sequence[Trajectory]], points: int = 256) -> NDAr
     return np.geomspace(first, max(full, first), points)
 
 
+def cost_to_reach(curve: NDArray[np.float64], budgets: NDArray[np.float64], accuracy: float) -> float:
+    """The smallest budget at which a curve reaches an accuracy; inf if none does."""
+    reached = np.flatnonzero(curve >= accuracy)
+    return float(budgets[reached[0]]) if len(reached) else float("inf")
+
+
 def area_over_log_cost(trajectories: Sequence[Trajectory], budgets: NDArray[np.float64]) -> float:
     """Mean of the curve over a log-spaced grid: the area under it divided by the width."""
     return float(mean_curve(trajectories, budgets).mean())

@@ -1,0 +1,278 @@
+"""`bench learning`: the learned policy against static and random ones, and weak learners against LightGBM.
+
+Without data: three seeds on generated streets. With data: the same comparison on its split (`val`), trained
+on `train` alone, and on the halves `a` and `b` crosswise. A model file given with --model takes the place of
+the one that would be trained on `train`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.benchmarks.figures import Bar, Figure, Request, missing
+from anyscene.data import DataSet
+from anyscene.data import open as open_data
+from anyscene.engine.loading import bank_of
+from anyscene.features.cache import FeatureCache
+from anyscene.files import cache_dir
+from anyscene.learning.binning import fit_bins
+from anyscene.learning.boosting import BoostingSettings, Rows, boost
+from anyscene.learning.config import TrainConfig
+from anyscene.learning.extraction import Extract, extract
+from anyscene.learning.train import train
+from anyscene.model.curves import accuracy_at, cost_to_reach
+from anyscene.model.evidence import ArrayEvidence
+from anyscene.model.modelfile import TrainedModel, load_model
+from anyscene.model.policies import Oracle, Policy, RandomPolicy, StaticPolicy
+from anyscene.model.rollout import Trajectory, rollout, true_action_value
+
+SEEDS = (0, 1, 2)
+STREETS = "streets:200?seed={seed}"
+STREETS_CONFIG = TrainConfig(
+    sets=("color", "position", "lbp", "hog"),
+    folds=3,
+    block=4,
+    samples=30_000,
+    screening_samples=8_000,
+    columns=32,
+    clusters=2,
+    steps=14,
+    explored=40,
+    prune_images=6,
+    pool=48,
+)
+ORACLE_IMAGES = 12
+"""An oracle tries every action to its end in every state; some images are enough to see where it lies."""
+
+BLOCK = 20
+"""Frames that are drawn together in the bootstrap: neighbours in a video are not independent."""
+
+PARITY_ROWS = 60_000
+
+
+def run(request: Request) -> Iterator[Figure]:
+    """Compare policies on streets, or on the data that was asked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        if request.data is None or request.data.startswith("streets"):
+            yield from _streets_figures(Path(folder))
+        else:
+            yield from _data_figures(request, Path(folder))
+        yield _parity_figure(open_data(request.data or STREETS.format(seed=0)), request.split or "val")
+
+
+def _streets_figures(folder: Path) -> Iterator[Figure]:
+    parts: dict[str, Any] = {}
+    seconds = []
+    for seed in SEEDS:
+        data = open_data(STREETS.format(seed=seed + 1))
+        begun = time.perf_counter()
+        trained = train(data, folder / f"{seed}.anyscene", STREETS_CONFIG, seed)
+        seconds.append(time.perf_counter() - begun)
+        runs = compare(trained, data, "val")
+        parts[f"seed {seed}"] = areas(runs)
+    for better, worse in (("D-NM", "S-M"), ("S-M", "RS"), ("oracle", "D-NM of the same images")):
+        margin = min(part[better] - part[worse] for part in parts.values())
+        yield Figure(
+            f"streets: area of {better} less that of {worse}, least of {len(SEEDS)} seeds",
+            Bar("at least", 0.0),
+            100 * margin,
+            unit="points",
+            parts=parts,
+        )
+    yield Figure("streets: longest training", Bar("at most", 180.0), max(seconds), "s", {"seconds": seconds})
+
+
+def _data_figures(request: Request, folder: Path) -> Iterator[Figure]:
+    assert request.data is not None
+    data, split = open_data(request.data), request.split or "val"
+    begun = time.perf_counter()
+    trained = load_model(Path(request.model)) if request.model else train(data, folder / "m.anyscene")
+    seconds = time.perf_counter() - begun
+    runs = compare(trained, data, split)
+    yield from _curve_figures(runs, f"{data.name} {split}")
+    if not request.model:
+        yield Figure("training, with whatever was cached", Bar("at most", 1800.0), seconds, "s")
+        for fitted, judged in (("a", "b"), ("b", "a")):
+            half = train(data, folder / f"{fitted}.anyscene", split=fitted)
+            yield from _curve_figures(compare(half, data, judged), f"{fitted} judged on {judged}", held=False)
+
+
+def compare(trained: TrainedModel, data: DataSet, split: str) -> dict[str, list[Trajectory]]:
+    """Run every policy on the scenes of a split; the oracle on a few, `D-NM of the same images` beside it."""
+    cache = FeatureCache(cache_dir() / "features")
+    bank = bank_of(trained)
+    scenes = [scene for scene in data.split(split) if scene.truth is not None]
+    extracts = [extract(scene, bank, len(data.classes), cache) for scene in scenes]
+    random = np.random.default_rng(0)
+    policies: dict[str, Policy] = {
+        **trained.policies,
+        "S-M": StaticPolicy(trained.static),
+        "RS": RandomPolicy(random),
+    }
+    alpha = float(trained.record["config"]["alpha"])
+    runs = {
+        name: [rollout(trained.model, policy, _evidence(e), e.truth, alpha) for e in extracts]
+        for name, policy in policies.items()
+    }
+    few = range(0, len(extracts), max(1, len(extracts) // ORACLE_IMAGES))
+    runs["oracle"] = [_oracle_run(trained, extracts[i], alpha) for i in few]
+    runs["D-NM of the same images"] = [runs["D-NM"][i] for i in few]
+    return runs
+
+
+def areas(runs: Mapping[str, Sequence[Trajectory]]) -> dict[str, float]:
+    """Area under each policy's curve over log cost, from the first label to D-NM's or S-M's full cost."""
+    budgets = _budgets(runs)
+    return {name: float(_curves(run, budgets).mean()) for name, run in runs.items()}
+
+
+def _curve_figures(
+    runs: Mapping[str, Sequence[Trajectory]], where: str, held: bool = True
+) -> Iterator[Figure]:
+    """The learned policy's curve against the static one's; bars only where they are to be held."""
+    budgets = _budgets(runs)
+    learned, static = _curves(runs["D-NM"], budgets), _curves(runs["S-M"], budgets)
+    wanted = static.mean(axis=0).max() - 0.001
+    ratio = cost_to_reach(learned.mean(axis=0), budgets, wanted) / cost_to_reach(
+        static.mean(axis=0), budgets, wanted
+    )
+    difference = 100 * (learned - static)
+    low, high = _bootstrap(difference.mean(axis=1))
+    parts: dict[str, Any] = {
+        "areas": areas(runs),
+        "budgets in ms": budgets[::16].tolist(),
+        "D-NM": learned.mean(axis=0)[::16].tolist(),
+        "S-M": static.mean(axis=0)[::16].tolist(),
+        "95 % interval of the area's difference": [low, high],
+    }
+
+    def bar(comparison: Any, value: float) -> Bar | None:
+        return Bar(comparison, value) if held else None
+
+    yield Figure(
+        f"{where}: area of D-NM less that of S-M", bar("at least", 0.0), difference.mean(), "points", parts
+    )
+    shortfall = max(float(-difference.mean(axis=0).min()), 0.0)
+    yield Figure(f"{where}: largest shortfall of D-NM against S-M", bar("at most", 0.3), shortfall, "points")
+    yield Figure(
+        f"{where}: cost of D-NM for S-M's best accuracy less 0.1 points", bar("at most", 0.6), ratio, "x"
+    )
+    gap = 100 * (parts["areas"]["oracle"] - parts["areas"]["D-NM of the same images"])
+    yield Figure(f"{where}: area of the oracle less that of D-NM", None, gap, "points")
+
+
+def _parity_figure(data: DataSet, split: str) -> Figure:
+    """Pixel accuracy on finest regions of our boosting less that of LightGBM, on the same features."""
+    name, bar = "weak learners: pixel accuracy less that of LightGBM", Bar("at least", -0.3)
+    if why := missing("lightgbm"):
+        return Figure(name, bar, None, skipped=why)
+    import lightgbm
+
+    from anyscene.features import bank_from_arrays
+
+    bank = bank_from_arrays(("color", "position", "lbp", "hog"), {})
+    cache = FeatureCache(cache_dir() / "features")
+    x, p, share = _finest_regions(data, "train", bank, cache)
+    fresh_x, fresh_p, fresh_share = _finest_regions(data, split, bank, cache)
+    random = np.random.default_rng(0)
+    chosen = random.permutation(len(x))[:PARITY_ROWS]
+    x, p, weight = x[chosen], p[chosen], np.sqrt(share[chosen])
+    weight /= weight.mean()
+    begun = time.perf_counter()
+    bins = fit_bins(x)
+    rows = Rows(bins.apply(x), p, _uniform(p), weight, np.zeros(len(x), np.int8))
+    fresh = Rows(
+        bins.apply(fresh_x), fresh_p, _uniform(fresh_p), fresh_share, np.zeros(len(fresh_x), np.int8)
+    )
+    settings = BoostingSettings(depth=6, shrinkage=0.2, regularisation=5.0, column_share=0.5)
+    for tree in boost(rows, 250, 1, settings, random):
+        tree.apply(fresh.belief, fresh.binned, np.full(len(fresh.binned), -1, np.int8))
+    ours_seconds = time.perf_counter() - begun
+    begun = time.perf_counter()
+    rival = lightgbm.LGBMClassifier(n_estimators=100, n_jobs=1, verbose=-1)
+    rival.fit(x, p.argmax(axis=1), sample_weight=weight)
+    guess = rival.classes_[rival.predict_proba(fresh_x).argmax(axis=1)]
+    rival_seconds = time.perf_counter() - begun
+
+    def accuracy(labels: NDArray[np.intp]) -> float:
+        right = fresh_p[np.arange(len(labels)), labels]
+        return 100 * float(fresh_share @ right / fresh_share.sum())
+
+    ours, theirs = accuracy(fresh.belief.argmax(axis=1)), accuracy(guess)
+    parts = {
+        "ours": ours,
+        "LightGBM": theirs,
+        "our seconds": ours_seconds,
+        "LightGBM's seconds": rival_seconds,
+    }
+    return Figure(name, bar, ours - theirs, "points", parts)
+
+
+def _finest_regions(
+    data: DataSet, split: str, bank: Any, cache: FeatureCache
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    """Features, truth and share of the labelled finest regions of a split."""
+    x, mass = [], []
+    for scene in data.split(split):
+        if scene.truth is None:
+            continue
+        made = extract(scene, bank, len(data.classes), cache)
+        finest = made.tree.start[-2]
+        x.append(np.hstack([made.features[name][finest:] for name in bank]))
+        mass.append(made.truth.mass[finest:])
+    masses = np.concatenate(mass)
+    share = masses.sum(axis=1)
+    labelled = share > 0
+    p = masses[labelled] / share[labelled, None]
+    return np.concatenate(x)[labelled], p, share[labelled]
+
+
+def _uniform(p: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.full(p.shape, 1 / p.shape[1], np.float32)
+
+
+def _evidence(made: Extract) -> ArrayEvidence:
+    return ArrayEvidence(made.tree, made.features)
+
+
+def _oracle_run(trained: TrainedModel, made: Extract, alpha: float) -> Trajectory:
+    gammas = trained.record["config"]["gammas"]
+    value = partial(
+        true_action_value,
+        model=trained.model,
+        policy=trained.policies["D-NM"],
+        evidence=_evidence(made),
+        truth=made.truth,
+        alpha=alpha,
+        gamma=max(gammas),
+    )
+    return rollout(trained.model, Oracle(value), _evidence(made), made.truth, alpha)
+
+
+def _budgets(runs: Mapping[str, Sequence[Trajectory]]) -> NDArray[np.float64]:
+    both = [*runs["D-NM"], *runs["S-M"]]
+    first = min(run.cost[1] for run in both if len(run.actions))
+    return np.geomspace(first, max(run.cost[-1] for run in both), 256)
+
+
+def _curves(runs: Sequence[Trajectory], budgets: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.array([accuracy_at(run, budgets) for run in runs])
+
+
+def _bootstrap(values: NDArray[np.float64], rounds: int = 2000) -> tuple[float, float]:
+    """The 95 % interval of the mean, drawing whole blocks of neighbouring images."""
+    blocks = [values[i : i + BLOCK] for i in range(0, len(values), BLOCK)]
+    random = np.random.default_rng(0)
+    means = [
+        float(np.concatenate([blocks[i] for i in random.integers(0, len(blocks), len(blocks))]).mean())
+        for _ in range(rounds)
+    ]
+    return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
