@@ -233,7 +233,7 @@ def test_merge_order_is_that_of_always_merging_the_closest_pair():
     sizes, expected = dict(enumerate(means[:, 0])), []
     while graph:
         ranked = {
-            pair: (outline[1] / outline[0]) ** 2 / (1 / sizes[pair[0]] + 1 / sizes[pair[1]])
+            pair: (outline[1] / outline[0]) ** 2 / (1 / sizes[pair[0]] + 1 / sizes[pair[1]]) ** 1.5
             for pair, outline in graph.items()
         }
         a, b = min(ranked, key=ranked.get)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from anyscene.hierarchy.pixel_kernels import OUTLINE, STEPS, find
+
+OUTLINE_SHARE = 3.0
+"""Weight of the contrast across two regions' common outline beside that of their mean colours."""
 
 
 @njit(cache=True, nogil=True)
@@ -54,16 +59,18 @@ def region_graph(
 
 @njit(cache=True, nogil=True)
 def scale(means: NDArray[np.float64], a: int, b: int, contrast: float) -> float:
-    """The k at which two regions merge: the least for which difference <= k / |A| + k / |B|.
+    """The k at which two regions merge: the least for which difference <= k / size ** 1.5.
 
-    The difference is that of mean colours, squared, plus the squared mean contrast of the common outline.
+    The difference is that of mean colours, squared, plus `OUTLINE_SHARE` times the squared mean contrast of
+    the common outline; 1 / size = 1 / |A| + 1 / |B|. An exponent of 1 would let more small regions outlive
+    the large ones' borders.
     """
-    difference = contrast * contrast
+    difference = OUTLINE_SHARE * contrast * contrast
     for channel in range(1, 4):
         gap = means[a, channel] - means[b, channel]
         difference += gap * gap
     size: float = means[a, 0] * means[b, 0] / (means[a, 0] + means[b, 0])
-    return difference * size
+    return difference * size * math.sqrt(size)
 
 
 @njit(cache=True, nogil=True)
