@@ -48,16 +48,16 @@ def make_lattice(features: NDArray[np.float32]) -> Lattice:
     """Make the filter over points float32[n, d], given in standard deviations of the Gaussian."""
     dimensions = features.shape[1]
     bits = KEY_BITS // dimensions
-    # No coordinate of a vertex exceeds the point's by more than d + 1.
-    reach = 2.0 * (dimensions + 1) * (np.abs(features).sum(axis=1).max(initial=0.0) + 1)
-    if reach >= 2 ** (bits - 1):
-        raise ConfigError(
-            f"points lie {reach:.0f} lattice steps from the origin, but only {2 ** (bits - 1)} can be told "
-            "apart; use a wider kernel"
-        )
     axes = np.arange(1, dimensions + 1)
     # The blur's variance is 2/3 (d + 1)²; this makes it that of a unit Gaussian.
     scale = np.sqrt(2 / 3) * (dimensions + 1) / np.sqrt(axes * (axes + 1))
+    largest = scale * np.abs(features).max(axis=0, initial=0.0)
+    reach = largest.sum() + (axes * largest).max() + dimensions + 1
+    if reach >= 2 ** (bits - 1):
+        raise ConfigError(
+            f"points lie up to {reach:.0f} lattice steps from the origin, but only {2 ** (bits - 1)} can be "
+            "told apart; use a wider kernel"
+        )
     vertex, weight, keys = lattice_kernels.build(features, tuple(scale.astype(np.float32)), bits)
     neighbour = lattice_kernels.neighbours(keys, dimensions, bits)
     sums = np.zeros((len(features), 1, lattice_kernels.LANES), np.float32)
