@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.model.actions import Pool, opened_by
+from anyscene.model import decision_kernels
+from anyscene.model.actions import Pool
 from anyscene.model.state import State
 
 
@@ -63,36 +64,27 @@ class ActionCosts:
             updates = np.zeros(len(pool.actions))
         growing = np.where(coverage.layer > state.finest, self.grow[coverage.layer], 0.0)
         splits = growing + coverage.regions * self.region
-        return self.step + np.where(pool.chain_of >= 0, updates, splits)
+        return np.asarray(self.step + np.where(pool.chain_of >= 0, updates, splits))
 
     def _evidence(self, state: State, pool: Pool) -> NDArray[np.float64]:
         """What extracting and pooling costs before each action, float64[A]."""
-        new = pool.needs[:, :, None] & (state.active_layers & ~state.in_hand)
-        pairs = new.reshape(len(new), -1).astype(np.float32)
-        made = state.in_hand.ravel().astype(np.float32) @ self._requires > 0
-        missing = (pairs @ self._requires > 0) & ~made
-        return np.asarray(pairs @ self.pooling.ravel() + missing @ self.items)
+        return decision_kernels.evidence_costs(
+            pool.needs, state.active_layers, state.in_hand, self.pooling, self.items, *self._item_lists
+        )
 
     @cached_property
-    def _requires(self) -> NDArray[np.float32]:
-        return self.requires.reshape(-1, len(self.items)).astype(np.float32)
+    def _item_lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The items of each (set, layer), one list after the other, and where each begins."""
+        pairs = self.requires.reshape(-1, len(self.items))
+        start = np.concatenate([[0], np.cumsum(pairs.sum(axis=1))])
+        return start.astype(np.int64), np.nonzero(pairs)[1].astype(np.int64)
 
 
 def coverage(state: State, pool: Pool, branching: NDArray[np.float64]) -> Coverage:
     """Work out what each action of the pool would touch; equal for all updates, by threshold for splits."""
-    doubt = state.area * state.entropy
-    width = len(pool.actions)
-    result = Coverage(np.zeros(width), np.zeros(width), np.zeros(width), np.zeros(width, np.int64))
-
-    def fill(where: NDArray[np.bool_], leaves: NDArray[np.bool_], children: bool) -> None:
-        layers = state.layers[leaves]
-        result.area[where] = state.area[leaves].sum()
-        result.doubt[where] = doubt[leaves].sum()
-        result.regions[where] = branching[layers].sum() if children else len(layers)
-        result.layer[where] = np.max(layers, initial=0) + (children and len(layers) > 0)
-
-    fill(pool.chain_of >= 0, state.active, children=False)
-    for threshold in np.unique(pool.thresholds[pool.chain_of < 0]):
-        opened = opened_by(state, threshold, pool.layer_count)
-        fill(pool.thresholds == threshold, opened, children=True)
-    return result
+    thresholds, group = pool.groups
+    sums, finest = decision_kernels.cover(
+        state.layers, state.area, state.entropy, state.active, thresholds, pool.layer_count, branching
+    )
+    area, doubt, regions = sums[group].T
+    return Coverage(area, doubt, regions, finest[group])

@@ -1,0 +1,172 @@
+"""The whole pipeline on a few small generated scenes: repeatable, resumable, and better than chance."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from anyscene.apps.main import app
+from anyscene.data import open as open_data
+from anyscene.errors import ConfigError, DataError
+from anyscene.features import RegionFeatures, View, bank_from_arrays
+from anyscene.features.cache import FeatureCache
+from anyscene.features.costs import CostModel, StepCost
+from anyscene.features.layers import growth_work
+from anyscene.hierarchy import LAYERS, Tree, working_frame
+from anyscene.learning.banks import restrict
+from anyscene.learning.config import TrainConfig
+from anyscene.learning.extraction import count_truth, extract
+from anyscene.learning.train import train
+from anyscene.model.evidence import ArrayEvidence
+from anyscene.model.modelfile import load_model
+from anyscene.model.policies import RandomPolicy
+from anyscene.model.rollout import rollout
+
+SETS = ("color", "position")
+CONFIG = TrainConfig(
+    sets=SETS,
+    folds=2,
+    held_out=0.3,
+    block=2,
+    bundles=(1, 4),
+    lambdas=(0.0,),
+    steps=6,
+    clusters=0,
+    pool=16,
+    prune_images=2,
+    samples=3000,
+    screening_samples=1000,
+    columns=12,
+    depth=3,
+    gammas=(0.3,),
+    iterations=2,
+    explored=6,
+    threads=2,
+)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return open_data("streets:30?size=160x120")
+
+
+@pytest.fixture(scope="module")
+def costs(data, tmp_path_factory):
+    """A made-up machine, so that nothing is measured."""
+    frame = working_frame(data.split("train").image(0))
+    tree = Tree(frame)
+    tree.grow(LAYERS)
+    bank = bank_from_arrays(SETS, {})
+    works = [growth_work(tree, layer) for layer in range(1, LAYERS)]
+    for name in SETS:
+        for layer in range(LAYERS):
+            works += RegionFeatures(bank, View(frame), tree).pending(name, layer)
+    steps = {work.step: StepCost(0.05, 1e-6, 1e-4, 1.5) for work in works}
+    steps["paint"] = StepCost(0.1, 0.0, 0.0, 1.5)
+    overheads = {"start": 0.1, "step": 0.2, "region": 1e-4, "tree": 1e-5, "input": 1e-4}
+    path = tmp_path_factory.mktemp("costs") / "costs.json"
+    path.write_text(json.dumps({"steps": CostModel("made up", steps).to_json(), "overheads": overheads}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(data, costs, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "m.anyscene"
+    stages = []
+    train(data, path, CONFIG, 3, costs=costs, report=lambda stage, *rest: stages.append(stage))
+    return path, stages
+
+
+def test_every_stage_reports(trained):
+    for stage in ("feature sets", "features", "static sequence", "pool", "policy, gamma 0.3", "model"):
+        assert stage in trained[1]
+
+
+def test_the_learned_policy_beats_the_prior_and_chance_on_new_scenes(trained, data, tmp_path):
+    model = load_model(trained[0])
+    bank, cache = bank_from_arrays(SETS, {}), FeatureCache(tmp_path)
+    ends = {"D-NM": [], "RS": [], "prior": []}
+    random = np.random.default_rng(0)
+    for scene in data.split("val"):
+        made = extract(scene, bank, len(data.classes), cache)
+        for name, policy in (("D-NM", model.policies["D-NM"]), ("RS", RandomPolicy(random))):
+            run = rollout(model.model, policy, ArrayEvidence(made.tree, made.features), made.truth, 0.5)
+            ends[name].append(run.accuracy.mean())
+        ends["prior"].append(run.accuracy[0])
+    means = {name: np.mean(values) for name, values in ends.items()}
+    assert means["D-NM"] > means["RS"]
+    assert means["D-NM"] > means["prior"] + 0.1
+
+
+def test_same_seed_same_bytes_also_after_a_kill_at_any_stage(trained, data, costs, tmp_path):
+    path = tmp_path / "again.anyscene"
+    run = tmp_path / "again.anyscene.run"
+    train(data, path, CONFIG, 3, costs=costs)
+    first = path.read_bytes()
+    assert first == trained[0].read_bytes()
+    for lost in (
+        ("policies.safetensors",),
+        ("pool.json", "policies.safetensors"),
+        ("sequence-0.safetensors",),
+    ):
+        path.unlink()
+        for name in lost:
+            (run / name).unlink()
+        train(data, path, CONFIG, 3, costs=costs, resume=True)
+        assert path.read_bytes() == first
+
+
+def test_another_seed_gives_another_model(trained, data, costs, tmp_path):
+    config = CONFIG.model_copy(update={"iterations": 1, "steps": 3})
+    train(data, tmp_path / "a.anyscene", config, 1, costs=costs)
+    train(data, tmp_path / "b.anyscene", config, 2, costs=costs)
+    assert (tmp_path / "a.anyscene").read_bytes() != (tmp_path / "b.anyscene").read_bytes()
+
+
+def test_info_says_what_is_in_a_model(trained):
+    result = CliRunner().invoke(app, ["info", str(trained[0])])
+    assert result.exit_code == 0
+    assert "labels 11 classes: sky" in result.output
+    assert "of streets" in result.output
+
+
+def test_too_few_images(data, costs, tmp_path):
+    config = CONFIG.model_copy(update={"images": 8})
+    with pytest.raises(DataError, match="8 labelled images"):
+        train(data, tmp_path / "m.anyscene", config, costs=costs)
+
+
+def test_a_cost_file_that_is_none(data, tmp_path):
+    path = tmp_path / "costs.json"
+    path.write_text('{"steps": 1}')
+    with pytest.raises(ConfigError, match="cost file"):
+        train(data, tmp_path / "m.anyscene", CONFIG, costs=path)
+    with pytest.raises(ConfigError, match="cannot read"):
+        train(data, tmp_path / "m.anyscene", CONFIG, costs=tmp_path / "none.json")
+
+
+def test_a_split_can_take_the_place_of_train(data):
+    half = restrict(data, "a")
+    assert list(half.split("train").ids) == list(data.split("a").ids)
+    assert sorted([*half.split("a").ids, *half.split("b").ids]) == sorted(data.split("a").ids)
+    assert restrict(data, "train") is data
+
+
+def test_truth_is_counted_by_region_and_adds_up(data):
+    scene = data.split("train")[0]
+    tree = Tree(scene.image)
+    tree.grow(LAYERS)
+    counts = count_truth(tree, scene.truth, len(data.classes))
+    labels, expected = np.unique(scene.truth[scene.truth >= 0], return_counts=True)
+    np.testing.assert_array_equal(counts[0][labels], expected)
+    finest = len(tree.areas[-1])
+    np.testing.assert_array_equal(counts[-finest:].sum(axis=0), counts[0])
+    stride = tree.stride
+    pixel = tree.pixels[5 // stride, 7 // stride]
+    in_region = np.repeat(np.repeat(tree.pixels == pixel, stride, 0), stride, 1)[
+        : tree.size[0], : tree.size[1]
+    ]
+    kept = scene.truth[in_region]
+    slow = np.bincount(kept[kept >= 0], minlength=len(data.classes))
+    np.testing.assert_array_equal(counts[len(counts) - finest + pixel], slow)
