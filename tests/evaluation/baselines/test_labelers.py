@@ -7,7 +7,7 @@ from anyscene.errors import DataError, ModelError
 from anyscene.evaluation.baselines import BASELINES, gather, load_labeler, save_labeler
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
 from anyscene.evaluation.baselines.inference_machine import InferenceMachine, with_context
-from anyscene.evaluation.baselines.labeler import BeliefMap
+from anyscene.evaluation.baselines.labeler import BeliefMap, best_temperature, soften
 from anyscene.features import RegionFeatures, View
 from anyscene.features.sets import bank_from_arrays
 from anyscene.hierarchy import Tree, working_frame
@@ -112,6 +112,19 @@ def test_the_loss_of_a_belief_map_is_its_cross_entropy():
     truth = np.array([[0, 1], [-1, 0]], np.int16)
     assert belief.loss(truth) == pytest.approx(-np.mean(np.log([0.5, 0.9, 0.1])))
     assert belief.loss(np.full((2, 2), -1, np.int16)) == 0
+
+
+def test_softening_keeps_labels_and_the_best_temperature_undoes_overconfidence():
+    random = np.random.default_rng(0)
+    honest = random.dirichlet(np.ones(3), 3000).astype(np.float32)
+    truth = np.array([[random.choice(3, p=row / row.sum()) for row in honest.astype(float)]], np.int16)
+    cells = np.arange(3000, dtype=np.int32)[None]
+    overconfident = honest**2 / (honest**2).sum(axis=1, keepdims=True)
+    temperature = best_temperature([BeliefMap(overconfident, cells)], [truth])
+    assert temperature == 2
+    softened = soften(overconfident, temperature)
+    np.testing.assert_allclose(softened, honest, atol=0.01)
+    np.testing.assert_array_equal(softened.argmax(axis=1), honest.argmax(axis=1))
 
 
 def test_evidence_is_gathered_from_region_features(streets):

@@ -15,9 +15,11 @@ from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage, 
 from anyscene.evaluation.baselines.labeler import (
     Arrays,
     BeliefMap,
+    best_temperature,
     parameters_from_arrays,
     parameters_to_arrays,
     prefixed,
+    soften,
     under,
 )
 from anyscene.evaluation.baselines.region_crf import RegionCrfParameters, fit_parameters, mean_field
@@ -27,10 +29,11 @@ SEARCH_IMAGES = 30
 
 @dataclass(frozen=True, eq=False)
 class RegionCrfLabeler:
-    """A fitted DCRF."""
+    """A fitted DCRF; `temperature` softens what its mean-field is all too sure of."""
 
     data_term: RegionClassifier
     parameters: RegionCrfParameters
+    temperature: float
     name: ClassVar[str] = "DCRF"
 
     @classmethod
@@ -44,22 +47,27 @@ class RegionCrfLabeler:
         """Learn the data term from all images, then the CRF's parameters on its out-of-fold beliefs."""
         data_term, beliefs = fit_data_term(images, classes, settings or ClassifierSettings(), random)
         chosen = spread(len(images), SEARCH_IMAGES)
-        parameters = fit_parameters(
-            [beliefs[i] for i in chosen],
-            [summarise(images[i].evidence) for i in chosen],
-            [images[i].counts(classes)[-1] for i in chosen],
-        )
-        return cls(data_term, parameters)
+        beliefs = [beliefs[i] for i in chosen]
+        summaries = [summarise(images[i].evidence) for i in chosen]
+        parameters = fit_parameters(beliefs, summaries, [images[i].counts(classes)[-1] for i in chosen])
+        smoothed = [
+            BeliefMap(mean_field(belief, summary, parameters), images[i].evidence.regions)
+            for i, belief, summary in zip(chosen, beliefs, summaries, strict=True)
+        ]
+        return cls(data_term, parameters, best_temperature(smoothed, [images[i].truth for i in chosen]))
 
     def label(self, evidence: ImageEvidence) -> BeliefMap:
         """Beliefs of the finest regions."""
         belief = self.data_term.predict(evidence.features[-1])
-        return BeliefMap(mean_field(belief, summarise(evidence), self.parameters), evidence.regions)
+        smoothed = mean_field(belief, summarise(evidence), self.parameters)
+        return BeliefMap(soften(smoothed, self.temperature), evidence.regions)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that was learned."""
-        return prefixed("data_term", self.data_term.arrays()) | prefixed(
-            "parameters", parameters_to_arrays(self.parameters)
+        return (
+            prefixed("data_term", self.data_term.arrays())
+            | prefixed("parameters", parameters_to_arrays(self.parameters))
+            | {"temperature": np.asarray(self.temperature)}
         )
 
     @classmethod
@@ -68,4 +76,5 @@ class RegionCrfLabeler:
         return cls(
             RegionClassifier.from_arrays(under("data_term", arrays)),
             parameters_from_arrays(RegionCrfParameters, under("parameters", arrays)),
+            arrays["temperature"].item(),
         )
