@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from anyscene.model import kernels
 from anyscene.model.actions import Split, Update, offered, split, update
 from anyscene.model.chain import PARENT_BELIEF
-from tests.worlds import CLASSES, SETS, seeds, walk_randomly
+from tests.worlds import SETS, seeds, walk_randomly
 
 
 def slow_entropy(q):
@@ -100,9 +100,3 @@ def test_nested_bundles_add_up(seed):
     )
     at_once = update(state, Update(0, 5), model.pool, world.evidence)
     np.testing.assert_allclose(small_then_large.belief, at_once.belief, rtol=1e-3, atol=1e-5)
-
-
-def test_margin_is_the_gap_between_the_two_largest_beliefs():
-    belief = np.random.default_rng(0).dirichlet(np.ones(CLASSES), 50).astype(np.float32)
-    ordered = np.sort(belief, axis=1)
-    np.testing.assert_allclose(kernels.top_two_margin(belief), ordered[:, -1] - ordered[:, -2], rtol=1e-6)

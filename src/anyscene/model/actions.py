@@ -70,6 +70,18 @@ class Pool:
         return np.array([a.threshold if isinstance(a, Split) else np.nan for a in self.actions], np.float32)
 
     @cached_property
+    def groups(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """The different thresholds of splits, and the group of each action: 0 an update, 1 + i a split."""
+        thresholds = np.unique(self.thresholds[self.chain_of < 0])
+        return thresholds, np.where(self.chain_of < 0, 1 + np.searchsorted(thresholds, self.thresholds), 0)
+
+    @cached_property
+    def constants(self) -> NDArray[np.float64]:
+        """What φ says of an action whatever the state: whether it splits, its threshold, its size."""
+        columns = [self.chain_of < 0, np.nan_to_num(self.thresholds), np.log2(1 + self.size_of)]
+        return np.column_stack(columns).astype(np.float64)
+
+    @cached_property
     def chain_of(self) -> NDArray[np.int64]:
         """The chain of each update, -1 for splits, int64[A]."""
         return np.array([a.chain if isinstance(a, Update) else -1 for a in self.actions], np.int64)

@@ -68,9 +68,10 @@ class ActionCosts:
 
     def _evidence(self, state: State, pool: Pool) -> NDArray[np.float64]:
         """What extracting and pooling costs before each action, float64[A]."""
-        return decision_kernels.evidence_costs(
+        costs: NDArray[np.float64] = decision_kernels.evidence_costs(
             pool.needs, state.active_layers, state.in_hand, self.pooling, self.items, *self._item_lists
         )
+        return costs
 
     @cached_property
     def _item_lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

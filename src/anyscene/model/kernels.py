@@ -1,4 +1,4 @@
-"""Compiled loops over leaves: margins, splitting, trees, belief updates."""
+"""Compiled loops over leaves: splitting, trees, belief updates."""
 
 from __future__ import annotations
 
@@ -8,24 +8,6 @@ from numpy.typing import NDArray
 
 # No class is ever ruled out: a floor keeps the log finite and lets later evidence revive a class.
 BELIEF_FLOOR = np.float32(1e-5)
-
-
-@njit(cache=True, nogil=True)
-def top_two_margin(belief: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the difference between the two largest entries of each row."""
-    out = np.empty(belief.shape[0], np.float32)
-    for i in range(belief.shape[0]):
-        first = np.float32(0.0)
-        second = np.float32(0.0)
-        for k in range(belief.shape[1]):
-            value = belief[i, k]
-            if value > first:
-                second = first
-                first = value
-            elif value > second:
-                second = value
-        out[i] = first - second
-    return out
 
 
 @njit(cache=True, nogil=True)
