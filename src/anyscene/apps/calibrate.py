@@ -15,22 +15,35 @@ def register(app: typer.Typer) -> None:
 
 
 def calibrate(
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME|FILE", help="The model to calibrate for; none: stand-ins."),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds: some seconds, less exact.")] = False,
     json: JsonOption = None,
 ) -> None:
-    """Measure this machine, once and when it is quiet; labeling under a deadline relies on it."""
+    """Measure this machine, once and when it is quiet; labeling under a deadline relies on it.
+
+    A model that is loaded without a calibration makes a quick one by itself.
+    """
     import numpy as np
 
     from anyscene.benchmarks.timing import one_thread
+    from anyscene.engine.calibration import calibrate as measure
+    from anyscene.engine.loading import find_model, learned_from
     from anyscene.features import calibration, costs
     from anyscene.features.memory import keep_freed_memory
     from anyscene.features.standins import stand_in_bank
+    from anyscene.model.modelfile import load_model
 
-    bank = stand_in_bank(np.random.default_rng(0))
     keep_freed_memory()
     with busy("measuring"), one_thread():
-        model = calibration.calibrate(bank, quick)
-    path = costs.save_calibration(model)
+        if model is None:
+            measured = calibration.calibrate(stand_in_bank(np.random.default_rng(0)), quick)
+        else:
+            learned = learned_from(load_model(find_model(model)))
+            measured = measure(learned.model, learned.policy, learned.make_bank(1), quick)
+    path = costs.save_calibration(measured)
     rows = [
         (
             step,
@@ -39,9 +52,9 @@ def calibrate(
             f"{cost.per_region * 1e3:.3f}",
             f"x {cost.high:.1f}",
         )
-        for step, cost in sorted(model.steps.items())
+        for step, cost in sorted(measured.steps.items())
     ]
     columns = ("step", "fixed", "a megapixel", "1000 regions", "high")
     console(json).print(table("milliseconds of CPU time", columns, rows))
     console(json).print(f"kept in {path}", markup=False, soft_wrap=True)
-    emit_json(model.to_json(), json)
+    emit_json(measured.to_json(), json)

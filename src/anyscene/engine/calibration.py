@@ -40,21 +40,28 @@ class Taken:
     frame_share: float
 
 
-def calibration_for(model: Model, policy: Policy, bank: Bank, refresh: bool = False) -> CostModel:
-    """Return the calibration of this machine for a model, made and kept when missing or outdated."""
-    known = None if refresh else load_calibration(calibration_key(bank))
-    if known is None:
-        known = calibration.calibrate(bank, quick=not refresh)
-    if not known.steps.keys() >= set(foresight.OWN_STEPS):
-        known = with_own_steps(known, model, policy, bank, rounds=WALKS if refresh else QUICK_WALKS)
+def calibration_for(model: Model, policy: Policy, bank: Bank) -> CostModel:
+    """Return the calibration of this machine for a model; made, quickly, and kept when there is none."""
+    known = load_calibration(calibration_key(bank))
+    if known is None or not known.steps.keys() >= set(foresight.OWN_STEPS):
+        known = calibrate(model, policy, bank, quick=True, base=known)
         save_calibration(known)
     return known
 
 
-def with_own_steps(
-    base: CostModel, model: Model, policy: Policy, bank: Bank, rounds: int = WALKS
+def calibrate(
+    model: Model, policy: Policy, bank: Bank, quick: bool = False, base: CostModel | None = None
 ) -> CostModel:
-    """Add the engine's own steps to a calibration of trees and features, all on one thread."""
+    """Measure all that labeling with a model does; hold everything to one thread around the call.
+
+    base : the costs of trees and features, if they are known.
+    """
+    base = calibration.calibrate(bank, quick) if base is None else base
+    return with_own_steps(base, model, policy, bank, rounds=QUICK_WALKS if quick else WALKS)
+
+
+def with_own_steps(base: CostModel, model: Model, policy: Policy, bank: Bank, rounds: int) -> CostModel:
+    """Add the engine's own steps to the costs of trees and features."""
     images = calibration.calibration_images(1, seed=1)
     _walk(model, policy, bank, images[0], seed=0)  # compiles
     _frame_and_paint(LARGE_SIDES[0])

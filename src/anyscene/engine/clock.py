@@ -60,3 +60,8 @@ class Clock:
     def has_deadline(self) -> bool:
         """Whether the budget ends."""
         return math.isfinite(self.budget)
+
+    @property
+    def ends_at(self) -> float:
+        """The deadline by `time.perf_counter()`."""
+        return self.begun + self.budget / 1e3

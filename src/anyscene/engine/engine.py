@@ -21,6 +21,7 @@ from anyscene.engine.evidence import LazyEvidence
 from anyscene.engine.foresight import REFERENCE, Foresight, foresee, frame_share
 from anyscene.errors import ConfigError, DataError
 from anyscene.features import Bank, FeatureSet
+from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.features.memory import keep_freed_memory
 from anyscene.labeling import Labeling, Step
 from anyscene.model.actions import Action, Pool, Split
@@ -128,15 +129,12 @@ class Engine:
         return Run(self.learned, self.foresight, self._bank, image, clock)
 
 
-def prepare(learned: Learned, threads: int = 1, refresh: bool = False) -> Engine:
-    """Make an engine and all that a deadline must not wait for: sessions, kernels, a calibration.
-
-    refresh : measure this machine anew even if a calibration is at hand.
-    """
+def prepare(learned: Learned, threads: int = 1) -> Engine:
+    """Make an engine and all that a deadline must not wait for: sessions, kernels, a calibration."""
     keep_freed_memory()
     hold_threads(1)  # costs are measured, and foretold, on one thread
     bank = learned.make_bank(threads)
-    calibration = calibration_for(learned.model, learned.policy, bank, refresh)
+    calibration = calibration_for(learned.model, learned.policy, bank)
     foresight = foresee(calibration, bank, learned.model.costs.branching)
     hold_threads(threads)
     engine = Engine(learned, foresight, bank, threads)
@@ -188,9 +186,12 @@ class Run:
         if action is None:
             return False
         name = self._learned.action_names[action]
-        with self.step(name, float(predicted[action]), begun):
-            self.state = self._learned.model.advance(situation, action, self.look())
-            self._taken = (*self._taken, action)
+        try:
+            with self.step(name, float(predicted[action]), begun):
+                self.state = self._learned.model.advance(situation, action, self.look())
+        except OutOfTime:  # the state before the action stands
+            return False
+        self._taken = (*self._taken, action)
         return True
 
     def finish(self, until: float | None = None) -> None:
@@ -201,7 +202,8 @@ class Run:
     def look(self) -> LazyEvidence:
         """Return the evidence about the image; the first time, its working frame is made."""
         if self.evidence is None:
-            self.evidence = LazyEvidence(self._image, self._bank)
+            deadline = self.clock.ends_at - self._reserve / 1e3 if self.clock.has_deadline else None
+            self.evidence = LazyEvidence(self._image, self._bank, deadline)
         return self.evidence
 
     @contextmanager

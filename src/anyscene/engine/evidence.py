@@ -15,17 +15,18 @@ from anyscene.model.nodes import Nodes, nodes_from_layers
 class LazyEvidence:
     """The engine's `model.evidence.Evidence`: grows, extracts and pools nothing that no action asked for.
 
-    image : uint8[H, W, 3] of any size. The working frame is made of it when the first action needs it.
+    image : uint8[H, W, 3] of any size.
+    deadline : when extraction that can be stopped is to stop, by `time.perf_counter()`.
     ledger : what was spent so far.
     """
 
     layer_count = LAYERS
 
-    def __init__(self, image: NDArray[np.uint8], bank: Bank) -> None:
+    def __init__(self, image: NDArray[np.uint8], bank: Bank, deadline: float | None = None) -> None:
         self.ledger = Ledger()
         frame = working_frame(image)
         self.tree = Tree(frame)
-        self._regions = RegionFeatures(bank, View(frame, self.ledger), self.tree)
+        self._regions = RegionFeatures(bank, View(frame, self.ledger, deadline), self.tree)
         self._nodes = _nodes_of(self.tree)
 
     def nodes(self, layer: int) -> Nodes:

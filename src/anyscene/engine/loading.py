@@ -17,13 +17,13 @@ POLICY = "D-NM"
 NETWORK = "hypercolumn"
 
 
-def load(model: str | Path, threads: int = 1, refresh: bool = False) -> Engine:
+def load(model: str | Path, threads: int = 1) -> Engine:
     """Load a model, `load("camvid")` or `load("my.anyscene")`, ready to label within any deadline.
 
-    The first time on a machine, what every step costs there is measured, which takes some seconds.
-    threads : CPU threads to use. refresh : measure again.
+    The first time on a machine, what every step costs there is measured, which takes some seconds;
+    `anyscene calibrate` does it again and more thoroughly. threads : CPU threads to use.
     """
-    return prepare(learned_from(load_model(find_model(model))), threads, refresh)
+    return prepare(learned_from(load_model(find_model(model))), threads)
 
 
 def shipped_models() -> dict[str, Path]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.errors import ModelError
+from anyscene.features.hypercolumn.watchdog import Watchdog
 
 STRIDE = 32
 """Sides of what the network reads are multiples of this; its scores are at a quarter of them."""
@@ -50,16 +51,25 @@ class Network:
                 f"the network's ONNX graph cannot be loaded ({error}); get the file anew"
             ) from error
         self.graph = graph
+        self._watchdog = Watchdog()
         names = {node.name for node in self._session.get_inputs()}
         if names != {"image", "head", "bias"}:
             raise ModelError(
                 f"the ONNX graph is not one of anyscene's networks: its inputs are {sorted(names)}"
             )
 
-    def scores(self, image: NDArray[np.uint8], head: Head) -> NDArray[np.float32]:
-        """Scores float32[h / 4, w / 4, rows] of an image uint8[h, w, 3] whose sides are multiples of 32."""
+    def scores(
+        self, image: NDArray[np.uint8], head: Head, deadline: float | None = None
+    ) -> NDArray[np.float32]:
+        """Scores float32[h / 4, w / 4, rows] of an image uint8[h, w, 3] whose sides are multiples of 32.
+
+        deadline: OutOfTime is raised if the run has not ended when `time.perf_counter()` is this.
+        """
         feed = {"image": image, "head": head.weight[:, :, None, None], "bias": head.bias}
-        return np.asarray(self._session.run(["scores"], feed)[0])
+        if deadline is None:
+            return np.asarray(self._session.run(["scores"], feed)[0])
+        with self._watchdog.watching(deadline) as options:
+            return np.asarray(self._session.run(["scores"], feed, options)[0])
 
 
 def input_size(height: int, width: int, scale: float) -> tuple[int, int]:

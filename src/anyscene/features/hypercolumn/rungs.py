@@ -44,7 +44,8 @@ class Rung(FeatureSet):
     def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
         """Run the network on a rectangle of the frame, enlarged or shrunk to the rung's scale."""
         part = view.image[rect.top : rect.bottom, rect.left : rect.right]
-        scores = self._network.scores(fit(part, input_size(rect.height, rect.width, self.scale)), self._head)
+        fitted = fit(part, input_size(rect.height, rect.width, self.scale))
+        scores = self._network.scores(fitted, self._head, view.deadline)
         kernels.softmax_rows(scores.reshape(-1, self.channels), self._head.classes)
         return scores
 

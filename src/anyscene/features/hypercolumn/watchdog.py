@@ -1,0 +1,65 @@
+"""Ending a network's run when its time is up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Condition, Thread
+from typing import Any
+
+
+class OutOfTime(Exception):
+    """A run was ended at its deadline. Whoever set the deadline catches it; users never meet it."""
+
+
+@dataclass(eq=False)
+class _Watched:
+    deadline: float
+    options: Any
+
+
+class Watchdog:
+    """Ends runs of ONNX Runtime, between two nodes of the graph, at a deadline.
+
+    One thread watches all runs: starting one for each would take longer than many a budget. It starts with
+    the first run that has a deadline.
+    """
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._watched: list[_Watched] = []
+        self._thread: Thread | None = None
+
+    @contextmanager
+    def watching(self, deadline: float) -> Iterator[Any]:
+        """Give the block run options that are told to terminate when `time.perf_counter()` is `deadline`."""
+        import onnxruntime
+
+        run = _Watched(deadline, onnxruntime.RunOptions())
+        with self._changed:
+            if self._thread is None:
+                self._thread = Thread(target=self._watch, name="anyscene watchdog", daemon=True)
+                self._thread.start()
+            self._watched.append(run)
+            self._changed.notify()
+        try:
+            yield run.options
+        except Exception as error:  # ONNX Runtime's own, of a class that it does not name publicly
+            if run.options.terminate:
+                raise OutOfTime from error
+            raise
+        finally:
+            with self._changed:
+                self._watched.remove(run)
+
+    def _watch(self) -> None:
+        with self._changed:
+            while True:
+                now = time.perf_counter()
+                for run in self._watched:
+                    if run.deadline <= now:
+                        run.options.terminate = True
+                later = [run.deadline - now for run in self._watched if run.deadline > now]
+                self._changed.wait(min(later, default=None))
