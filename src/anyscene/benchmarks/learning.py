@@ -46,6 +46,8 @@ STREETS_CONFIG = TrainConfig(
     clusters=2,
     steps=14,
     explored=40,
+    iterations=2,
+    patience=1,
     prune_images=6,
     pool=48,
 )

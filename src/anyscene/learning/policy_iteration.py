@@ -148,12 +148,13 @@ class _Table:
         state = np.array(experience.state)
         of = np.array(experience.of)
         reward = np.array(experience.reward)
-        # Rewards shrink by orders of magnitude along a trajectory. Actions are ranked within a state, so
-        # errors count relative to the largest reward to be had there.
+        # Rewards shrink by orders of magnitude along a trajectory. Actions are ranked within a state, so a
+        # state counts the less the more there is to be had in it. (By the square would be too much: states
+        # where hardly anything is left to gain would decide.)
         largest = np.zeros(len(state))
         np.maximum.at(largest, of, reward)
-        largest = np.maximum(largest, 0.01 * np.median(largest))
-        weight = 1 / largest**2
+        largest = np.maximum(largest, 0.1 * np.median(largest))
+        weight = 1 / largest
         # How bad a bad action is does not matter, and would drown what does.
         reward = np.maximum(reward, -WORST * largest[of])
         return cls(
