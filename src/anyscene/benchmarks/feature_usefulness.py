@@ -17,14 +17,13 @@ from anyscene.features import RegionFeatures, View, list_feature_sets
 from anyscene.features.training import CrossFit, fit_bank, labeled_frames
 from anyscene.hierarchy import LAYERS, Tree
 
-TRAINING_SCENES = 122
 TRAINING_ROWS = 30_000
 TREES = 40
 
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """The finest regions of some scenes.
+    """Finest regions of some scenes.
 
     features: for each set, float32[n, dimensions]. counts: int64[n, classes], pixels of each class.
     """
@@ -47,28 +46,39 @@ def measure_usefulness(request: Request) -> Iterator[Figure]:
     with one_thread():
         banks = fit_bank(dataset, rng)
         train, val = dataset.split("train"), dataset.split("val")
-        learned = _regions(train[:: -(-len(train) // TRAINING_SCENES)], banks, len(dataset.classes))
+        # A few regions of every scene: neighbours in one scene have little to add to one another.
+        learned = _regions(train, banks, len(dataset.classes), rng, -(-TRAINING_ROWS // len(train)))
         judged = _regions(val, banks, len(dataset.classes))
-        rows = _draw_rows(learned, rng)
         prior = judged.counts[:, learned.counts.sum(axis=0).argmax()].sum() / judged.counts.sum()
-        alone = {name: _accuracy(learned, judged, [name], rows) for name in names}
-        accuracy = _accuracy(learned, judged, names, rows)
-    parts = {"prior": float(prior), **alone, "regions learned from": len(rows)}
+        alone = {name: _accuracy(learned, judged, [name]) for name in names}
+        accuracy = _accuracy(learned, judged, names)
+    parts = {"prior": float(prior), **alone, "regions learned from": len(learned.counts)}
     yield Figure(together, Bar("at least", 0.78), accuracy, parts=parts)
     worse = [name for name, value in alone.items() if value <= prior]
     yield Figure(losers, Bar("at most", 0), len(worse), parts={"sets": worse})
 
 
-def _regions(scenes: SceneList, banks: CrossFit, classes: int) -> Regions:
+def _regions(
+    scenes: SceneList,
+    banks: CrossFit,
+    classes: int,
+    rng: np.random.Generator | None = None,
+    rows: int | None = None,
+) -> Regions:
+    """Describe all finest regions of the scenes, or `rows` of each scene, the larger the likelier."""
     features: dict[str, list[NDArray[np.float32]]] = {name: [] for name in banks.whole}
     counts = []
     for scene_id, (frame, truth) in zip(scenes.ids, labeled_frames(scenes), strict=True):
         tree = Tree(frame)
         tree.grow(LAYERS)
         regions = RegionFeatures(banks.bank_for(scene_id), View(frame), tree)
+        own_counts = _count(tree, truth, classes)
+        chosen = np.arange(len(own_counts))
+        if rng is not None and rows is not None:
+            chosen = _draw(own_counts, rows, rng)
         for name, own in features.items():
-            own.append(regions.features(name, LAYERS - 1))
-        counts.append(_count(tree, truth, classes))
+            own.append(regions.features(name, LAYERS - 1)[chosen])
+        counts.append(own_counts[chosen])
     return Regions({name: np.concatenate(own) for name, own in features.items()}, np.concatenate(counts))
 
 
@@ -80,23 +90,21 @@ def _count(tree: Tree, truth: NDArray[np.int16], classes: int) -> NDArray[np.int
     return np.bincount(slots, minlength=len(tree.areas[-1]) * classes).reshape(-1, classes)
 
 
-def _draw_rows(regions: Regions, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Regions to learn from, the larger the likelier."""
-    known = np.sqrt(regions.counts.sum(axis=1))
-    size = min(TRAINING_ROWS, int(np.count_nonzero(known)))
+def _draw(counts: NDArray[np.int64], rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    known = np.sqrt(counts.sum(axis=1))
+    size = min(rows, int(np.count_nonzero(known)))
     return rng.choice(len(known), size, replace=False, p=known / known.sum())
 
 
-def _accuracy(learned: Regions, judged: Regions, names: Sequence[str], rows: NDArray[np.int64]) -> float:
+def _accuracy(learned: Regions, judged: Regions, names: Sequence[str]) -> float:
     """Share of val's pixels whose region gets their class from a classifier of these sets."""
-    counts = learned.counts[rows]
     classifier = HistGradientBoostingClassifier(
         max_iter=TREES, learning_rate=0.15, max_leaf_nodes=15, early_stopping=False, random_state=0
     )
     classifier.fit(
-        np.hstack([learned.features[name][rows] for name in names]),
-        counts.argmax(axis=1),
-        sample_weight=np.sqrt(counts.max(axis=1)),
+        np.hstack([learned.features[name] for name in names]),
+        learned.counts.argmax(axis=1),
+        sample_weight=np.sqrt(learned.counts.max(axis=1)),
     )
     labels = classifier.predict(np.hstack([judged.features[name] for name in names]))
     right = np.take_along_axis(judged.counts, labels[:, None], axis=1).sum()
