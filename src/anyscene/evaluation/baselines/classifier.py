@@ -22,17 +22,17 @@ class ClassifierSettings:
     trees : at most; fewer when folds that are left out stop improving.
     samples : rows that a classifier is fitted to, at most. weight_power : a row weighs its pixels to this
     power.
-    leaf_share : smallest part of the rows that a leaf may hold. Regions of one image err together, more
-        so when they share a parent, so that rows teach less than their number promises.
+    leaf_share : smallest part of the rows that a leaf may hold: regions of one image err together, so that
+        rows teach less than their number promises.
     """
 
     trees: int = 150
     samples: int = 60_000
     weight_power: float = 0.5
     patience: int = 10
-    leaf_share: float = 0.007
+    leaf_share: float = 0.002
     boosting: BoostingSettings = field(
-        default_factory=lambda: BoostingSettings(depth=5, shrinkage=0.1, column_share=0.3)
+        default_factory=lambda: BoostingSettings(depth=5, shrinkage=0.2, column_share=0.3)
     )
 
 

@@ -22,8 +22,14 @@ from anyscene.evaluation.baselines.classifier import (
 )
 from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
 from anyscene.evaluation.baselines.labeler import Arrays, BeliefMap, prefixed, under
+from anyscene.learning.boosting import BoostingSettings
 
 Floats = NDArray[np.float32]
+
+SETTINGS = ClassifierSettings(
+    leaf_share=0.007, boosting=BoostingSettings(depth=5, shrinkage=0.1, column_share=0.3)
+)
+"""More cautious than for a classifier on its own: regions of one parent share its errors as context."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +59,7 @@ class InferenceMachine:
                 np.concatenate([layer_counts[k] for layer_counts in counts]),
                 np.repeat([image.fold for image in images], sizes),
             )
-            classifier, belief = cross_fit(rows, settings or ClassifierSettings(), random)
+            classifier, belief = cross_fit(rows, settings or SETTINGS, random)
             layers.append(classifier)
             beliefs = list(np.split(belief, np.cumsum(sizes)[:-1]))
         return cls(tuple(layers))
