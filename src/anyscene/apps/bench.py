@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,7 +30,7 @@ def bench(
     ] = None,
     json: JsonOption = None,
 ) -> None:
-    """Run a benchmark and hold it to its bars.
+    """Run a benchmark and hold it to its bars; beside a JSON file some also draw a picture.
 
     Exit code: 0 if all bars hold, 1 if one does not, 2 if the benchmark could not run.
     """
@@ -46,6 +47,10 @@ def bench(
     rows = [_row(figure) for figure in report.figures]
     console(json).print(table(f"bench {name}", ("figure", "value", "bar", "holds"), rows))
     emit_json(report.to_json(), json)
+    if json is not None and json != "-":
+        picture = Path(json).with_suffix(".svg")
+        if benchmarks.draw(report, picture):
+            console(json).print(f"drawn in {picture}", markup=False, soft_wrap=True)
     raise typer.Exit(report.exit_code)
 
 

@@ -1,15 +1,17 @@
 """`anyscene bench`: one file a bench, one form for all.
 
-To add a bench, write `NAME.py` here with `run(request: Request) -> Iterable[Figure]`, and list it below.
+To add a bench, write `NAME.py` here with `run(request: Request) -> Iterable[Figure]`, and list it below. A bench
+whose figures are best seen also has `draw(report: Report, path: Path)`.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import cast
 
-from anyscene.benchmarks.figures import Figure, Report, Request, describe_machine
+from anyscene.benchmarks.figures import Figure, Report, Request, describe_machine, missing
 from anyscene.errors import ConfigError
 
 BENCHES = {
@@ -32,3 +34,12 @@ def run(name: str, request: Request) -> Report:
     bench = importlib.import_module(f"anyscene.benchmarks.{name}")
     figures = cast(Iterable[Figure], bench.run(request))
     return Report(name, describe_machine(), tuple(figures))
+
+
+def draw(report: Report, path: Path) -> bool:
+    """Draw a report as a picture, if its bench can and matplotlib is installed; tell whether it was drawn."""
+    bench = importlib.import_module(f"anyscene.benchmarks.{report.bench}")
+    if not hasattr(bench, "draw") or missing("matplotlib"):
+        return False
+    bench.draw(report, path)
+    return True

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene import metrics
-from anyscene.benchmarks.figures import Bar, Figure, Request, missing
+from anyscene.benchmarks.figures import Bar, Figure, Report, Request, missing
 from anyscene.benchmarks.timing import interleave
 from anyscene.data import DataSet, SceneList
 from anyscene.data import open as open_data
 from anyscene.errors import ConfigError
 from anyscene.evaluation.frontier import Point, fit_to_frame, label_whole, measure_frontier
+from anyscene.evaluation.plots import plot_frontier
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone, shipped_backbone
 from anyscene.features.hypercolumn.crops import best_crop
 from anyscene.features.hypercolumn.keys import image_key
@@ -31,6 +32,7 @@ FULL_BARS = {
 SMALLER_BARS = {"camvid": {0.5: {"pixel": 0.91, "iou": 0.62}, 0.25: {"pixel": 0.88, "iou": 0.53}}}
 CROSS_FIT = (("a", "b"), ("b", "a"))
 CROP_SCENES = 40
+SIZES = "frontier: input sizes measured"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,7 @@ def run(request: Request) -> Iterator[Figure]:
     points = measure_frontier(subject.network(MAIN), subject.head(MAIN), scenes)
     yield from _quality(subject, points)
     yield Figure(
-        "frontier: input sizes measured",
+        SIZES,
         Bar("at least", 8),
         len(points),
         parts={"points": [_plain(point) for point in points], "split": split, "images": len(scenes)},
@@ -73,6 +75,12 @@ def run(request: Request) -> Iterator[Figure]:
         yield _cross_fit(subject, fitted, judged)
     yield from _crops(subject, scenes)
     yield from _against_torch(subject, scenes)
+
+
+def draw(report: Report, path: Path) -> None:
+    """Draw the frontier of a report."""
+    sizes = next(figure for figure in report.figures if figure.name == SIZES)
+    plot_frontier(sizes.parts["points"], f"The network at fixed input sizes, {sizes.parts['split']}", path)
 
 
 def _quality(subject: _Subject, points: Sequence[Point]) -> Iterator[Figure]:
