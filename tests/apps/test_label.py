@@ -1,4 +1,4 @@
-"""`anyscene label`: all kinds of sources; bad files named and passed over; runs that go on where they were."""
+"""`anyscene label`: all kinds of sources; bad files named and passed over; stopped runs that go on."""
 
 import json
 import os

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ WALKS, QUICK_WALKS = 6, 3
 
 PAD_MS = 0.1
 HIGH_QUANTILE = 0.98
+HIGH_MARGIN = 1.1
+"""On top of the quantile, for what disturbs an action from outside."""
 
 Image = NDArray[np.uint8]
 
@@ -65,12 +68,20 @@ def with_own_steps(base: CostModel, model: Model, policy: Policy, bank: Bank, ro
     images = calibration.calibration_images(1, seed=1)
     _walk(model, policy, bank, images[0], seed=0)  # compiles
     _frame_and_paint(LARGE_SIDES[0])
-    taken = [
-        step for seed in range(rounds) for image in images for step in _walk(model, policy, bank, image, seed)
+    # The same walks several times over, so that what disturbs one of them can be told from what is slow.
+    walks = [
+        [_walk(model, policy, bank, image, seed) for _ in range(rounds)] for seed, image in enumerate(images)
     ]
-    charges = [charge for step in taken for charge in (step.deciding, step.own)]
-    charges += [charge for _ in range(rounds) for sides in LARGE_SIDES for charge in _frame_and_paint(sides)]
+    charges = [c for again in walks for walk in again for step in walk for c in (step.deciding, step.own)]
+    for sides in LARGE_SIDES:
+        for same in zip(*(_frame_and_paint(sides) for _ in range(rounds)), strict=True):
+            charges.append(Charge(same[0].work, median(charge.ms for charge in same)))
     steps = CostModel(base.key, {**base.steps, **calibration.fit_costs(charges)})
+    taken = [
+        replace(same[0], ms=median(step.ms for step in same))
+        for again in walks
+        for same in zip(*again, strict=True)
+    ]
     whole = _whole_actions(taken, model, steps, bank)
     return CostModel(base.key, {**steps.steps, foresight.ACTION: whole})
 
@@ -142,7 +153,7 @@ def _whole_actions(taken: Sequence[Taken], model: Model, steps: CostModel, bank:
         seen = step.situation
         typical = costs.of_actions(seen.state, seen.pool, seen.coverage, step.frame_share)[step.action]
         ratios.append(step.ms / (typical + PAD_MS))
-    high = max(1.0, float(np.quantile(ratios, HIGH_QUANTILE)))
+    high = max(1.0, float(np.quantile(ratios, HIGH_QUANTILE))) * HIGH_MARGIN
     return StepCost(PAD_MS, 0.0, 0.0, high)
 
 

@@ -39,8 +39,8 @@ REFERENCE = (360, 480)
 MANY_LEAVES = 1000
 """For as many leaves is deciding charged; the kernels make fewer hardly cheaper."""
 
-SMALLEST_SHARE = 0.25
-"""Tiny frames are charged as this share of the reference: much of an action does not depend on the area."""
+FIXED_SHARE = 0.4
+"""How much of what an action takes in a frame of REFERENCE does not depend on the frame's size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +76,11 @@ class Foresight:
 
 
 def frame_share(size: tuple[int, int]) -> float:
-    """Area of the working frame of an image of this size, relative to REFERENCE."""
+    """What actions take in the working frame of an image of this size, relative to REFERENCE."""
     height, width = size
     shrink = min(1.0, WORKING_LONG_SIDE / max(height, width))
-    return max(SMALLEST_SHARE, height * width * shrink**2 / (REFERENCE[0] * REFERENCE[1]))
+    area = height * width * shrink**2 / (REFERENCE[0] * REFERENCE[1])
+    return max(area, FIXED_SHARE + (1 - FIXED_SHARE) * area)
 
 
 def foresee(calibration: CostModel, bank: Bank, branching: NDArray[np.float64]) -> Foresight:
