@@ -38,7 +38,6 @@ SEEDS = (0, 1, 2)
 STREETS = "streets:200?seed={seed}"
 STREETS_CONFIG = TrainConfig(
     sets=("color", "position", "lbp", "hog"),
-    folds=3,
     block=4,
     samples=30_000,
     screening_samples=8_000,

@@ -72,18 +72,22 @@ class Tree:
         grower_kernels.add_leaf_values(belief, leaf, which, self.values, BELIEF_FLOOR)
 
 
-def fit_tree(rows: Rows, folds: int, settings: BoostingSettings, random: np.random.Generator) -> Tree:
+def fit_tree(
+    rows: Rows, beliefs: NDArray[np.float32], settings: BoostingSettings, random: np.random.Generator
+) -> Tree:
     """Fit one tree to p − q: cuts by Newton gain, leaves by Newton steps, step length by line search, shrunk.
 
-    With folds = 1 there is nothing to leave out, and all values are from all rows.
+    beliefs : float32[F + 1, n, C], what each model believes so far: model f learns from the rows that are not
+    of fold f, the last one from all. They share the tree's shape, which is the last one's, and differ in the
+    values of its leaves. With a single model (F = 0) there is nothing to leave out.
     """
     count, width = rows.binned.shape
+    every = beliefs[-1]
     chosen = np.flatnonzero(random.random(count) < settings.row_share).astype(np.int32)
     columns = random.permutation(width)[: max(1, round(settings.column_share * width))]
-    curvature = rows.belief * (1 - rows.belief)
-    class_curvature = np.maximum(np.average(curvature, axis=0, weights=rows.weight), 1e-3)
+    class_curvature = np.maximum(np.average(every * (1 - every), axis=0, weights=rows.weight), 1e-3)
     class_scale = (1 / np.sqrt(class_curvature)).astype(np.float32)
-    sums = grower_kernels.gradients(rows.truth, rows.belief, rows.weight, class_scale)
+    sums = grower_kernels.gradients(rows.truth, every, rows.weight, class_scale)
     feature, cut, left = grower_kernels.grow(
         rows.binned,
         chosen,
@@ -95,24 +99,15 @@ def fit_tree(rows: Rows, folds: int, settings: BoostingSettings, random: np.rand
         settings.least_curvature,
     )
     leaf = grower_kernels.leaf_of_rows(rows.binned, feature, cut, left)
-    steps = _newton_steps(rows, leaf, folds, len(feature), settings.regularisation * class_curvature)
-    slope, bend = grower_kernels.step_slopes(leaf, rows.fold, steps, rows.truth, rows.belief, rows.weight)
-    length = np.clip(slope / max(bend, 1e-12), 0.0, 2.0)
-    return Tree(feature, cut, left, (steps * np.float32(settings.shrinkage * length)).astype(np.float32))
-
-
-def _newton_steps(
-    rows: Rows, leaf: NDArray[np.int32], folds: int, nodes: int, regularisation: NDArray[np.float64]
-) -> NDArray[np.float32]:
-    """Gradient over curvature by leaf: for each fold without its own rows, and last for all rows."""
     gradient, curvature = grower_kernels.leaf_sums(
-        leaf, rows.fold, rows.truth, rows.belief, rows.weight, folds, nodes
+        leaf, rows.fold, rows.truth, beliefs, rows.weight, len(feature)
     )
-    left_out = np.zeros((2, folds + 1, *gradient.shape[1:]))
-    if folds > 1:
-        left_out[:, :folds] = gradient, curvature
-    steps = (gradient.sum(axis=0) - left_out[0]) / (curvature.sum(axis=0) - left_out[1] + regularisation)
-    return np.asarray(np.clip(steps, -LARGEST_STEP, LARGEST_STEP), np.float32)
+    steps = gradient / (curvature + settings.regularisation * class_curvature)
+    steps = np.clip(steps, -LARGEST_STEP, LARGEST_STEP)
+    slope, bend = grower_kernels.step_slopes(leaf, steps[-1], rows.truth, every, rows.weight)
+    length = float(np.clip(slope / max(bend, 1e-12), 0.0, 2.0))
+    values = (steps * (settings.shrinkage * length)).astype(np.float32)
+    return Tree(feature, cut, left, values if len(values) > 1 else np.repeat(values, 2, axis=0))
 
 
 def boost(
@@ -124,17 +119,21 @@ def boost(
     validation: Rows | None = None,
     patience: int = 5,
 ) -> list[Tree]:
-    """Fit trees one after another, each to what the ones before left over; `rows.belief` is updated in place.
+    """Fit trees one after another, each to what the ones before left over.
 
-    With validation rows (updated in place too), stops when their loss has not fallen for `patience` trees
-    and returns the trees up to its lowest point.
+    `rows.belief` is updated in place: each row to what the model without its fold believes (with folds = 1
+    there is one model, which has seen all). With validation rows (updated in place too, by the model of all
+    rows), stops when their loss has not fallen for `patience` trees and returns the trees up to its lowest
+    point.
     """
+    beliefs = np.repeat(rows.belief[None], folds + 1 if folds > 1 else 1, axis=0)
     fitted: list[Tree] = []
     best, best_size = validation.loss() if validation else np.inf, 0
     for _ in range(trees):
-        tree = fit_tree(rows, folds, settings, random)
+        tree = fit_tree(rows, beliefs, settings, random)
         fitted.append(tree)
-        tree.apply(rows.belief, rows.binned, rows.fold)
+        for model, belief in enumerate(beliefs):
+            tree.apply(belief, rows.binned, np.full(len(belief), model, np.int8))
         if validation is None:
             continue
         tree.apply(validation.belief, validation.binned, np.full(len(validation.binned), -1, np.int8))
@@ -143,4 +142,5 @@ def boost(
             best, best_size = loss, len(fitted)
         elif len(fitted) - best_size >= patience:
             break
+    rows.belief[:] = beliefs[rows.fold, np.arange(len(rows.fold))] if folds > 1 else beliefs[0]
     return fitted[:best_size] if validation else fitted

@@ -22,9 +22,9 @@ class TrainConfig(BaseModel):
     sets: tuple[str, ...] = Field((), description="feature sets to learn with; none: all there are")
     images: int = Field(0, ge=0, description="learn from at most so many images, evenly spaced; 0: all")
     held_out: float = Field(
-        0.2, gt=0, lt=0.6, description="share of the images that judges and is not fitted to"
+        0.35, gt=0, lt=0.7, description="share of images that no weak learner is fitted to"
     )
-    folds: int = Field(4, ge=2, le=100, description="parts of the fitted images that are left out in turn")
+    folds: int = Field(1, ge=1, le=100, description="parts of the fitted images left out in turn; 1: none")
     block: int = Field(20, ge=1, description="neighbouring images that stay together (frames of a video)")
 
     alpha: float = Field(0.5, ge=0, description="weight of the regions' impurity in the loss (Eq. 3)")

@@ -42,6 +42,19 @@ class Corpus:
     classes: int
     layer_count: int
 
+    def policy_parts(self) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+        """Held-out images to explore on and to judge policies by, in alternating runs of neighbours.
+
+        A policy must learn what actions are worth on images that weak learners were not fitted to: on their
+        own images every weak learner looks better than it is.
+        """
+        run = max(1, min(10, len(self.held_out) // 4))
+        turn = (np.arange(len(self.held_out)) // run) % 2
+        explored, judging = (
+            tuple(e for e, t in zip(self.held_out, turn, strict=True) if t == wanted) for wanted in (1, 0)
+        )
+        return explored, judging
+
     def prior(self) -> NDArray[np.float32]:
         """Share of each class among the labelled pixels of the fitted images, float32[C]."""
         shares = np.mean([example.truth.mass[0] for example in self.fit], axis=0, dtype=np.float64)
@@ -57,8 +70,8 @@ def assign_folds(count: int, folds: int, held_out_share: float, block: int = 20)
     """
     block = max(1, min(block, count // (3 * (folds + 1))))
     runs = np.arange(count) // block
-    held_every = max(2, round(1 / held_out_share))
-    held = runs % held_every == held_every - 1
+    # Runs whose share of held-out ones would otherwise fall behind.
+    held = np.floor((runs + 1) * held_out_share) > np.floor(runs * held_out_share)
     rank = np.cumsum(~held) - 1
     fold = rank * folds // max(1, int((~held).sum()))
     return np.where(held, HELD_OUT, fold)

@@ -208,38 +208,42 @@ def leaf_sums(
     leaf: NDArray[np.int32],
     fold: NDArray[np.int8],
     truth: NDArray[np.float32],
-    belief: NDArray[np.float32],
+    beliefs: NDArray[np.float32],
     weight: NDArray[np.float32],
-    folds: int,
     nodes: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return w·(p − q) and w·q·(1 − q) summed by fold, node and class, float64[folds, nodes, C] each."""
-    classes = belief.shape[1]
-    gradient = np.zeros((folds, nodes, classes))
-    curvature = np.zeros((folds, nodes, classes))
-    for i in range(len(leaf)):
-        for k in range(classes):
-            q = belief[i, k]
-            gradient[fold[i], leaf[i], k] += weight[i] * (truth[i, k] - q)
-            curvature[fold[i], leaf[i], k] += weight[i] * q * (1 - q)
+    """Return w·(p − q) and w·q·(1 − q) summed by model, node and class, float64[F + 1, nodes, C] each.
+
+    Model f sums the rows that are not of fold f, by its own beliefs; the last one sums all.
+    """
+    models, _, classes = beliefs.shape
+    gradient = np.zeros((models, nodes, classes))
+    curvature = np.zeros((models, nodes, classes))
+    for m in range(models):
+        for i in range(len(leaf)):
+            if m < models - 1 and fold[i] == m:
+                continue
+            for k in range(classes):
+                q = beliefs[m, i, k]
+                gradient[m, leaf[i], k] += weight[i] * (truth[i, k] - q)
+                curvature[m, leaf[i], k] += weight[i] * q * (1 - q)
     return gradient, curvature
 
 
 @njit(cache=True, nogil=True)
 def step_slopes(
     leaf: NDArray[np.int32],
-    fold: NDArray[np.int8],
-    values: NDArray[np.float32],
+    steps: NDArray[np.float64],
     truth: NDArray[np.float32],
     belief: NDArray[np.float32],
     weight: NDArray[np.float32],
 ) -> tuple[float, float]:
-    """Return the first and second derivative of −loss by the step length along these leaf values, at 0."""
+    """Return the first and minus the second derivative of −loss by the step length along `steps`, at 0."""
     slope, bend = 0.0, 0.0
     for i in range(len(leaf)):
         mean, square = 0.0, 0.0
         for k in range(belief.shape[1]):
-            h = values[fold[i], leaf[i], k]
+            h = steps[leaf[i], k]
             slope += weight[i] * h * (truth[i, k] - belief[i, k])
             mean += belief[i, k] * h
             square += belief[i, k] * h * h

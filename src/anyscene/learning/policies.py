@@ -35,13 +35,14 @@ def learn_policies(
     seed: np.random.SeedSequence,
     on_iteration: Callable[[float, int, float], None] = lambda gamma, iteration, score: None,
 ) -> dict[str, LearnedPolicy]:
-    """Learn D-NM on the fitted images, and D-M from what D-NM explored.
+    """Learn D-NM on one part of the held-out images, and D-M from what D-NM explored.
 
-    Of D-NM's iterations, for all γ, the one that held-out images judge best is kept.
+    Of D-NM's iterations, for all γ, the one that the other part judges best is kept.
     """
     model = proposals.model
     explore_seed, walk_seed = seed.spawn(2)
-    chosen = model.corpus.fit[:: max(1, -(-len(model.corpus.fit) // explored))]
+    unseen, _ = model.corpus.policy_parts()
+    chosen = unseen[:: max(1, -(-len(unseen) // explored))]
     judge = Judge(proposals, threads)
     starts = [partial(model.start, example) for example in chosen]
     walks = _first_behaviours(proposals, len(chosen), np.random.default_rng(walk_seed))
@@ -70,7 +71,8 @@ class Judge:
         self._model = proposals.model
         self._threads = threads
         static = constant(StaticPolicy(proposals.sequences[0]))
-        runs = run_all(self._model, static, self._model.corpus.held_out, threads)
+        self._images = self._model.corpus.policy_parts()[1]
+        runs = run_all(self._model, static, self._images, threads)
         first, full = budget_grid([runs])[[0, -1]]
         self._budgets = np.geomspace(first, TAIL * full, 256)
         self._static = mean_curve(runs, self._budgets)
@@ -81,7 +83,7 @@ class Judge:
         A longer budget must not end below a shorter one: levels are tried from never stopping upwards, and
         of equally good ones the one that stops first is taken.
         """
-        runs = map_threads(partial(_watched, self._model, q), self._model.corpus.held_out, self._threads)
+        runs = map_threads(partial(_watched, self._model, q), self._images, self._threads)
         values = np.concatenate([best for best, _ in runs])
         levels = (
             [-np.inf, *np.unique(np.quantile(values, np.linspace(0, 0.5, 21)))] if len(values) else [-np.inf]

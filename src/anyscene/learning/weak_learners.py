@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from anyscene.learning import grower_kernels
 from anyscene.learning.binning import MAX_BINS, Bins
-from anyscene.learning.boosting import BoostingSettings, Rows, Tree, boost, fit_tree
+from anyscene.learning.boosting import BoostingSettings, Rows, Tree, boost
 from anyscene.learning.corpus import HELD_OUT, Corpus, Example
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.state import State
@@ -149,7 +149,7 @@ def screen(
         x = np.column_stack([binned[s][:, column] for s, column in chosen])
         rows = sample.rows(np.ascontiguousarray(x), settings.weight_power)
         before = _image_loss(sample, rows.belief)
-        fit_tree(rows, corpus.folds, shallow, random).apply(rows.belief, rows.binned, rows.fold)
+        boost(rows, 1, corpus.folds, shallow, random)
         candidates.append(Candidate(sources, chosen, before - _image_loss(sample, rows.belief)))
     return candidates
 
