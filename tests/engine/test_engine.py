@@ -9,6 +9,7 @@ import pytest
 
 from anyscene.engine.calibration import calibration_for
 from anyscene.engine.clock import Clock
+from anyscene.engine.deciding import decider_for
 from anyscene.engine.engine import Engine, Run
 from anyscene.engine.foresight import Foresight
 from anyscene.errors import ConfigError, DataError
@@ -102,7 +103,8 @@ def test_no_action_is_offered_that_would_not_fit(engine, scenes, budget):
     }
     foresight = Foresight(slow, CostModel("made up", steps))
     policy = Watching(engine.learned.policy)
-    run = Run(replace(engine.learned, policy=policy), foresight, engine._bank, scenes[0].image, Clock(budget))
+    decider = decider_for(engine.learned.model, policy, foresight)
+    run = Run(engine.learned, foresight, decider, engine._bank, scenes[0].image, Clock(budget))
     run.frame_share = 1.0
     while run.advance():
         pass

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.engine import foresight, painting
+from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
-from anyscene.engine.foresight import foresee, frame_share
+from anyscene.engine.foresight import Foresight, foresee, frame_share
 from anyscene.features import Bank, Charge, Work, calibration
 from anyscene.features.costs import CostModel, StepCost, calibration_key, load_calibration, save_calibration
 from anyscene.hierarchy import LAYERS, working_frame
@@ -66,14 +68,15 @@ def calibrate(
 def with_own_steps(base: CostModel, model: Model, policy: Policy, bank: Bank, rounds: int) -> CostModel:
     """Add the engine's own steps to the costs of trees and features."""
     images = calibration.calibration_images(1, seed=1)
-    _walk(model, policy, bank, images[0], seed=0)  # compiles
-    _frame_and_paint(LARGE_SIDES[0])
+    decider = decider_for(model, policy, Foresight(model.costs, base))
+    _walk(model, decider, bank, images[0], seed=0)  # compiles
     # The same walks several times over, so that what disturbs one of them can be told from what is slow.
     walks = [
-        [_walk(model, policy, bank, image, seed) for _ in range(rounds)] for seed, image in enumerate(images)
+        [_walk(model, decider, bank, image, seed) for _ in range(rounds)] for seed, image in enumerate(images)
     ]
     charges = [c for again in walks for walk in again for step in walk for c in (step.deciding, step.own)]
     for sides in LARGE_SIDES:
+        _frame_and_paint(sides)  # touches the memory that painting is given again later
         for same in zip(*(_frame_and_paint(sides) for _ in range(rounds)), strict=True):
             charges.append(Charge(same[0].work, median(charge.ms for charge in same)))
     steps = CostModel(base.key, {**base.steps, **calibration.fit_costs(charges)})
@@ -86,7 +89,7 @@ def with_own_steps(base: CostModel, model: Model, policy: Policy, bank: Bank, ro
     return CostModel(base.key, {**steps.steps, foresight.ACTION: whole})
 
 
-def _walk(model: Model, policy: Policy, bank: Bank, image: Image, seed: int) -> list[Taken]:
+def _walk(model: Model, decider: Decider, bank: Bank, image: Image, seed: int) -> list[Taken]:
     """Label an image by random actions and measure each."""
     evidence = LazyEvidence(image, bank)
     at_random = RandomPolicy(np.random.default_rng(seed))
@@ -95,9 +98,9 @@ def _walk(model: Model, policy: Policy, bank: Bank, image: Image, seed: int) -> 
     taken: list[Taken] = []
     while True:
         begun = time.thread_time()
-        situation = model.situation(state)
-        policy.choose(situation)
+        decider.decide(state, (), share, inf)
         deciding = _ms_since(begun)
+        situation = model.situation(state)
         action = at_random.choose(situation)
         if action is None:
             return taken

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from threading import Lock
 
 import cv2
@@ -17,6 +18,7 @@ from anyscene.data.classes import Classes
 from anyscene.engine import painting
 from anyscene.engine.calibration import calibration_for
 from anyscene.engine.clock import Budget, Clock, parse_budget
+from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
 from anyscene.engine.foresight import REFERENCE, Foresight, foresee, frame_share
 from anyscene.errors import ConfigError, DataError
@@ -24,8 +26,8 @@ from anyscene.features import Bank, FeatureSet
 from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.features.memory import keep_freed_memory
 from anyscene.labeling import Labeling, Step
-from anyscene.model.actions import Action, Pool, Split
-from anyscene.model.policies import Policy, Situation
+from anyscene.model.actions import Action, Pool, Split, advance
+from anyscene.model.policies import Policy
 from anyscene.model.rollout import Model
 
 LEAST_TELLING_MS = 1.0
@@ -62,6 +64,7 @@ class Engine:
         self.foresight = foresight
         self.threads = threads
         self._bank = bank
+        self._decider = decider_for(learned.model, learned.policy, foresight)
         self._siblings: dict[int, Engine] = {threads: self}
         self._lock = Lock()
 
@@ -126,7 +129,7 @@ class Engine:
             )
         if cv2.getNumThreads() != self.threads:
             cv2.setNumThreads(self.threads)  # a setting of the whole process: the latest call decides
-        return Run(self.learned, self.foresight, self._bank, image, clock)
+        return Run(self.learned, self.foresight, self._decider, self._bank, image, clock)
 
 
 def prepare(learned: Learned, threads: int = 1) -> Engine:
@@ -158,7 +161,13 @@ class Run:
     """
 
     def __init__(
-        self, learned: Learned, foresight: Foresight, bank: Bank, image: NDArray[np.uint8], clock: Clock
+        self,
+        learned: Learned,
+        foresight: Foresight,
+        decider: Decider,
+        bank: Bank,
+        image: NDArray[np.uint8],
+        clock: Clock,
     ) -> None:
         self.clock = clock
         self.state = learned.model.start()
@@ -167,6 +176,7 @@ class Run:
         self.deciding_ms = 0.0
         self.foresight = foresight
         self._learned = learned
+        self._decider = decider
         self._bank = bank
         self._image = image
         self._taken: tuple[int, ...] = ()
@@ -180,18 +190,18 @@ class Run:
     def advance(self) -> bool:
         """Take the next action that fits and is worth it; tell whether there was one."""
         begun = self.clock.elapsed()
-        situation, predicted = self._situation()
-        action = self._learned.policy.choose(situation)
+        decision = self._decider.decide(self.state, self._taken, self.frame_share, self._most_that_fits())
         self.deciding_ms += self.clock.elapsed() - begun
-        if action is None:
+        if decision is None:
             return False
-        name = self._learned.action_names[action]
+        pool = self._learned.model.pool
+        action, name = pool.actions[decision.action], self._learned.action_names[decision.action]
         try:
-            with self.step(name, float(predicted[action]), begun):
-                self.state = self._learned.model.advance(situation, action, self.look())
+            with self.step(name, decision.predicted_ms, begun):
+                self.state = advance(self.state, action, pool, self.look(), decision.cost)
         except OutOfTime:  # the state before the action stands
             return False
-        self._taken = (*self._taken, action)
+        self._taken = (*self._taken, decision.action)
         return True
 
     def finish(self, until: float | None = None) -> None:
@@ -256,18 +266,10 @@ class Run:
         """What beliefs are tempered by to be probabilities."""
         return self._learned.temperature
 
-    def _situation(self) -> tuple[Situation, NDArray[np.float64]]:
-        """What is offered: actions that change something and fit the time left; and what they take here."""
-        model = self._learned.model
-        situation = model.situation(self.state, self._taken)
-        predicted = self.foresight.of_actions(self.state, model.pool, situation.coverage, self.frame_share)
-        if self.clock.has_deadline:
-            offered = situation.offered & (predicted <= self._most_that_fits())
-            situation = replace(situation, offered=offered)
-        return situation, predicted
-
     def _most_that_fits(self) -> float:
         """The typical time of the longest action that may be taken now."""
+        if not self.clock.has_deadline:
+            return inf
         framing = self._framing if self.evidence is None else 0.0
         # Where this image's steps have taken longer than foretold, others compete for the machine now.
         slowness = max(1.0, self._actual_ms / max(self._predicted_ms, LEAST_TELLING_MS))

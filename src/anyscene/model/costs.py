@@ -69,12 +69,12 @@ class ActionCosts:
     def _evidence(self, state: State, pool: Pool) -> NDArray[np.float64]:
         """What extracting and pooling costs before each action, float64[A]."""
         costs: NDArray[np.float64] = decision_kernels.evidence_costs(
-            pool.needs, state.active_layers, state.in_hand, self.pooling, self.items, *self._item_lists
+            pool.needs, state.active_layers, state.in_hand, self.pooling, self.items, *self.item_lists
         )
         return costs
 
     @cached_property
-    def _item_lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def item_lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The items of each (set, layer), one list after the other, and where each begins."""
         pairs = self.requires.reshape(-1, len(self.items))
         start = np.concatenate([[0], np.cumsum(pairs.sum(axis=1))])

@@ -1,0 +1,105 @@
+"""Which action to take next: by any policy, or by the learned one in a fraction of the time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from anyscene.engine import decision_kernels
+from anyscene.engine.foresight import Foresight
+from anyscene.model.costs import ActionCosts
+from anyscene.model.policies import LearnedPolicy, Policy
+from anyscene.model.rollout import Model
+from anyscene.model.state import State
+
+
+class Decision(NamedTuple):
+    """An action, its cost by the model, and the milliseconds that it typically takes here."""
+
+    action: int
+    cost: float
+    predicted_ms: float
+
+
+class Decider(Protocol):
+    """Chooses among the actions that typically take at most `most` milliseconds here."""
+
+    def decide(
+        self, state: State, taken: tuple[int, ...], frame_share: float, most: float
+    ) -> Decision | None:
+        """Return the choice; None when nothing fits or nothing is worth its cost."""
+        ...
+
+
+class PolicyDecider:
+    """Asks a policy, whatever it is."""
+
+    def __init__(self, model: Model, policy: Policy, foresight: Foresight) -> None:
+        self._model = model
+        self._policy = policy
+        self._foresight = foresight
+
+    def decide(
+        self, state: State, taken: tuple[int, ...], frame_share: float, most: float
+    ) -> Decision | None:
+        """Offer the policy what changes something and fits."""
+        situation = self._model.situation(state, taken)
+        predicted = self._foresight.of_actions(state, self._model.pool, situation.coverage, frame_share)
+        action = self._policy.choose(replace(situation, offered=situation.offered & (predicted <= most)))
+        if action is None:
+            return None
+        return Decision(action, float(situation.costs[action]), float(predicted[action]))
+
+
+class LearnedDecider:
+    """Decides as `PolicyDecider` does with a learned policy, in one compiled call."""
+
+    def __init__(self, model: Model, policy: LearnedPolicy, foresight: Foresight) -> None:
+        pool, q = model.pool, policy.q
+        self._max_steps = model.max_steps
+        self._stop_below = policy.stop_below
+        thresholds, group = pool.groups
+        stored, local = (_parts(costs) for costs in (model.costs, foresight.actions))
+        self._arguments = (
+            *(pool.needs, pool.chain_of, pool.size_of, thresholds, group, pool.constants),
+            *(*stored[:5], model.costs.branching, *stored[5:], *local),
+            *(np.ascontiguousarray(part) for part in (q.state, q.action, q.own)),
+        )
+
+    def decide(
+        self, state: State, taken: tuple[int, ...], frame_share: float, most: float
+    ) -> Decision | None:
+        """Return the action of largest Q̂ among those that change something and fit."""
+        if state.steps >= self._max_steps:
+            return None
+        action, q, cost, predicted = decision_kernels.rank(
+            state.layers,
+            state.area,
+            state.belief,
+            state.entropy,
+            state.previous_entropy,
+            state.active,
+            state.in_hand,
+            state.applied,
+            state.finest,
+            state.cost,
+            *self._arguments,
+            frame_share,
+            most,
+        )
+        return Decision(action, cost, predicted) if action >= 0 and q > self._stop_below else None
+
+
+def decider_for(model: Model, policy: Policy, foresight: Foresight) -> Decider:
+    """Return the fastest way to decide by a policy."""
+    if isinstance(policy, LearnedPolicy) and model.pool.chains:
+        return LearnedDecider(model, policy, foresight)
+    return PolicyDecider(model, policy, foresight)
+
+
+def _parts(costs: ActionCosts) -> tuple[object, ...]:
+    """The costs as `rank` takes them, without branching."""
+    scalars = (costs.step, costs.region, costs.tree, costs.input)
+    return (*scalars, costs.grow, costs.pooling, costs.items, *costs.item_lists)

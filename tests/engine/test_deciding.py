@@ -1,0 +1,39 @@
+"""The compiled choice is the policy's choice, in every state and for every time that is left."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anyscene.engine.deciding import LearnedDecider, PolicyDecider, decider_for
+from anyscene.engine.foresight import Foresight
+from anyscene.features.costs import CostModel
+from anyscene.model.policies import LearnedPolicy, LinearQ, StaticPolicy
+from tests.worlds import random_model, seeds, some_costs, walk_randomly
+
+
+def some_policy(random, model, stop_below=-np.inf):
+    phi = model.situation(model.start()).phi
+    parts = (len(phi.state), phi.action.shape[1], phi.own.shape)
+    return LearnedPolicy(LinearQ(*(random.normal(size=size) for size in parts)), stop_below)
+
+
+@given(seeds, st.integers(0, 8), st.floats(0.2, 20) | st.just(np.inf), st.floats(0.4, 1.4), st.floats(-3, 3))
+def test_both_ways_decide_alike(seed, steps, most, share, stop_below):
+    random = np.random.default_rng(seed)
+    _, model, state = walk_randomly(seed, steps)
+    policy = some_policy(random, model, stop_below)
+    foresight = Foresight(some_costs(), CostModel("made up", {}))
+    fast = LearnedDecider(model, policy, foresight).decide(state, (), share, most)
+    slow = PolicyDecider(model, policy, foresight).decide(state, (), share, most)
+    assert (fast is None) == (slow is None)
+    if fast is not None:
+        assert fast.action == slow.action
+        assert (fast.cost, fast.predicted_ms) == pytest.approx((slow.cost, slow.predicted_ms))
+
+
+def test_the_fast_way_is_taken_for_learned_policies_only():
+    random = np.random.default_rng(0)
+    model, foresight = random_model(random), Foresight(some_costs(), CostModel("made up", {}))
+    assert isinstance(decider_for(model, some_policy(random, model), foresight), LearnedDecider)
+    assert isinstance(decider_for(model, StaticPolicy((0, 1)), foresight), PolicyDecider)
