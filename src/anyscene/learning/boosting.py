@@ -55,9 +55,8 @@ class Rows:
 class Tree:
     """One fitted tree. feature, left : int32[n]. cut : uint8[n]. values : float32[F + 1, n, C].
 
-    `values[f]` leaves out the rows of fold f; the last entry is from all rows. Whoever learns on top of a
-    tree sees each training row through the values that never saw the row: in hindsight every tree looks
-    better on its own rows than it is (DESIGN.md, the stacking trap).
+    `values[f]` leaves out the rows of fold f; the last entry is from all rows. Through the values without its
+    own fold a row looks as unsure as a new one, if all rows start from beliefs that no fold had a part in.
     """
 
     feature: NDArray[np.int32]

@@ -35,14 +35,17 @@ def learn_policies(
     seed: np.random.SeedSequence,
     on_iteration: Callable[[float, int, float], None] = lambda gamma, iteration, score: None,
 ) -> dict[str, LearnedPolicy]:
-    """Learn D-NM on one part of the held-out images, and D-M from what D-NM explored.
+    """Learn D-NM on one part of the held-out images and some others, and D-M from what D-NM explored.
 
     Of D-NM's iterations, for all γ, the one that the other part judges best is kept.
     """
     model = proposals.model
     explore_seed, walk_seed = seed.spawn(2)
     unseen, _ = model.corpus.policy_parts()
-    chosen = unseen[:: max(1, -(-len(unseen) // explored))]
+    unseen = unseen[:: max(1, -(-len(unseen) // explored))]
+    # Fitted images make up the number: they flatter weak learners, but states differ more than that.
+    fit = model.corpus.fit[:: max(1, len(model.corpus.fit) // max(1, explored - len(unseen)))]
+    chosen = (*unseen, *fit[: explored - len(unseen)])
     judge = Judge(proposals, threads)
     starts = [partial(model.start, example) for example in chosen]
     walks = _first_behaviours(proposals, len(chosen), np.random.default_rng(walk_seed))
