@@ -1,7 +1,7 @@
 """`anyscene bench`: one file a bench, one form for all.
 
-To add a bench, write `NAME.py` here with `run(request: Request) -> Iterable[Figure]`, and list it below. A bench
-whose figures are best seen also has `draw(report: Report, path: Path)`.
+To add a bench, write `NAME.py` here with `run(request: Request) -> Iterable[Figure]`, and list it below.
+A bench whose figures are best seen also has `draw(report: Report, path: Path)`.
 """
 
 from __future__ import annotations

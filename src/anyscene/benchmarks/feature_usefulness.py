@@ -18,7 +18,18 @@ from anyscene.features.training import CrossFit, fit_bank, labeled_frames
 from anyscene.hierarchy import LAYERS, Tree
 
 TRAINING_ROWS = 30_000
-TREES = 40
+CLASSIFIER = {
+    "max_iter": 80,
+    "learning_rate": 0.1,
+    "max_leaf_nodes": 15,
+    "max_features": 0.1,
+    "l2_regularization": 5.0,
+    "min_samples_leaf": 60,
+    "early_stopping": False,
+    "random_state": 0,
+}
+"""Of three settings the one that did best on the halves a and b of CamVid's train: 84.5 %, against 76.8 %
+without the limits on features, leaves and weights. They keep it from leaning on semantics alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +60,23 @@ def measure_usefulness(request: Request) -> Iterator[Figure]:
         # A few regions of every scene: neighbours in one scene have little to add to one another.
         learned = _regions(train, banks, len(dataset.classes), rng, -(-TRAINING_ROWS // len(train)))
         judged = _regions(val, banks, len(dataset.classes))
-        prior = judged.counts[:, learned.counts.sum(axis=0).argmax()].sum() / judged.counts.sum()
+        prior = judged.counts[:, _commonest_class(train)].sum() / judged.counts.sum()
         alone = {name: _accuracy(learned, judged, [name]) for name in names}
         accuracy = _accuracy(learned, judged, names)
     parts = {"prior": float(prior), **alone, "regions learned from": len(learned.counts)}
     yield Figure(together, Bar("at least", 0.78), accuracy, parts=parts)
     worse = [name for name, value in alone.items() if value <= prior]
     yield Figure(losers, Bar("at most", 0), len(worse), parts={"sets": worse})
+
+
+def _commonest_class(scenes: SceneList) -> int:
+    """The class of most pixels; not read off the regions learned from, which favour small ones."""
+    counts = np.zeros(256, np.int64)
+    for index in range(len(scenes)):
+        truth = scenes.truth(index)
+        if truth is not None:
+            counts += np.bincount(truth[truth >= 0], minlength=len(counts))
+    return int(counts.argmax())
 
 
 def _regions(
@@ -98,9 +119,7 @@ def _draw(counts: NDArray[np.int64], rows: int, rng: np.random.Generator) -> NDA
 
 def _accuracy(learned: Regions, judged: Regions, names: Sequence[str]) -> float:
     """Share of val's pixels whose region gets their class from a classifier of these sets."""
-    classifier = HistGradientBoostingClassifier(
-        max_iter=TREES, learning_rate=0.15, max_leaf_nodes=15, early_stopping=False, random_state=0
-    )
+    classifier = HistGradientBoostingClassifier(**CLASSIFIER)
     classifier.fit(
         np.hstack([learned.features[name] for name in names]),
         learned.counts.argmax(axis=1),
