@@ -136,13 +136,11 @@ def prepare(learned: Learned, threads: int = 1) -> Engine:
     """Make an engine and all that a deadline must not wait for: sessions, kernels, a calibration."""
     keep_freed_memory()
     hold_threads(1)  # costs are measured, and foretold, on one thread
-    bank = learned.make_bank(threads)
+    bank = learned.make_bank(1)
     calibration = calibration_for(learned.model, learned.policy, bank)
-    foresight = foresee(calibration, bank, learned.model.costs.branching)
-    hold_threads(threads)
-    engine = Engine(learned, foresight, bank, threads)
+    engine = Engine(learned, foresee(calibration, bank, learned.model.costs.branching), bank)
     engine.warm_up()
-    return engine
+    return engine.with_threads(threads)
 
 
 def hold_threads(threads: int) -> None:
@@ -185,7 +183,7 @@ class Run:
         self.frame_share = frame_share(self._size)
         pixels = self._size[0] * self._size[1]
         self._reserve = foresight.painting(pixels) if clock.has_deadline else 0.0
-        self._framing = foresight.framing(self._size) if clock.has_deadline else 0.0
+        self._framing = foresight.framing(self._size)
 
     def advance(self) -> bool:
         """Take the next action that fits and is worth it; tell whether there was one."""
@@ -196,8 +194,10 @@ class Run:
             return False
         pool = self._learned.model.pool
         action, name = pool.actions[decision.action], self._learned.action_names[decision.action]
+        # The first action waits for the working frame.
+        predicted = decision.predicted_ms + (self._framing if self.evidence is None else 0.0)
         try:
-            with self.step(name, decision.predicted_ms, begun):
+            with self.step(name, predicted, begun):
                 self.state = advance(self.state, action, pool, self.look(), decision.cost)
         except OutOfTime:  # the state before the action stands
             return False
