@@ -119,5 +119,8 @@ def leaf_statistics(
             sums[4] += weight * entropy[i]
             sums[5] += weight * gap
             active_areas[layers[i]] += weight
-        margins[np.sum(margin >= margin_edges)] += weight
+        place = 0
+        while place < len(margin_edges) and margin >= margin_edges[place]:
+            place += 1
+        margins[place] += weight
     return sums, layer_areas, active_areas, margins
