@@ -61,15 +61,20 @@ def run(request: Request) -> Iterator[Figure]:
         raise ConfigError(f"the backbone has no head for {kind}; it has {', '.join(backbone.classes)}")
     subject = _Subject(kind, open_data(request.data), backbone)
     split = request.split or "val"
-    scenes = subject.dataset.split(split)
-    _refuse_seen(scenes, backbone, split)
+    given = subject.dataset.split(split)
+    scenes = _unseen(given, backbone)
     points = measure_frontier(subject.network(MAIN), subject.head(MAIN), scenes)
     yield from _quality(subject, points)
     yield Figure(
         SIZES,
         Bar("at least", 8),
         len(points),
-        parts={"points": [_plain(point) for point in points], "split": split, "images": len(scenes)},
+        parts={
+            "points": [_plain(point) for point in points],
+            "split": split,
+            "images": len(scenes),
+            "images left out, since the backbone has seen them": len(given) - len(scenes),
+        },
     )
     for fitted, judged in CROSS_FIT:
         yield _cross_fit(subject, fitted, judged)
@@ -172,13 +177,15 @@ def _doubt(network: Network, head: Head, image: NDArray[np.uint8]) -> NDArray[np
     return np.asarray(-(chances * np.log(chances + 1e-9)).sum(axis=2), np.float32)
 
 
-def _refuse_seen(scenes: SceneList, backbone: Backbone, split: str) -> None:
-    seen = sum(image_key(scenes.image(index)) in backbone.seen[MAIN] for index in range(len(scenes)))
-    if seen:
+def _unseen(scenes: SceneList, backbone: Backbone) -> SceneList:
+    """The scenes that the backbone was not fitted to; data sets hold the odd image twice."""
+    new = [i for i in range(len(scenes)) if image_key(scenes.image(i)) not in backbone.seen[MAIN]]
+    if not new:
         raise ConfigError(
-            f"the backbone was fitted to {seen} of the {len(scenes)} images of '{split}'; "
+            f"the backbone was fitted to all of these {len(scenes)} images; "
             "a figure on them would mean nothing: choose a split that it has not seen"
         )
+    return scenes.pick(new)
 
 
 def _scores(point: Point) -> dict[str, float]:

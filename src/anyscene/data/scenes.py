@@ -107,6 +107,10 @@ class SceneList(Sequence[Scene]):
     def __iter__(self) -> Iterator[Scene]:
         return (self[index] for index in range(len(self)))
 
+    def pick(self, indices: Sequence[int]) -> SceneList:
+        """The scenes at these positions, in this order."""
+        return SceneList(self._dataset, [self.ids[index] for index in indices])
+
     def image(self, index: int) -> NDArray[np.uint8]:
         """Decode only the image, uint8[H, W, 3]."""
         return self._dataset.load_image(self.ids[index])
