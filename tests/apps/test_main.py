@@ -71,6 +71,11 @@ def test_json_to_stdout_comes_alone():
     assert "at most 1 s" in done.stderr
 
 
+def test_json_without_a_file_is_printed():
+    for arguments in (("data", "check", SMALL, "--json"), ("data", "check", "--json", "-", SMALL)):
+        assert json.loads(run(*arguments).stdout)
+
+
 def test_bench_on_data_that_is_not_there_could_not_run(tmp_path):
     done = run("bench", "metrics", "--data", f"camvid:{tmp_path}/nothing")
     assert done.returncode == 2

@@ -26,7 +26,9 @@ Item = TypeVar("Item")
 JsonOption = Annotated[
     str | None,
     typer.Option(
-        "--json", metavar="FILE", help="Also write the result as JSON; - writes it to stdout, alone."
+        "--json",
+        metavar="FILE",
+        help="Also write the result as JSON; without FILE, or with -, to stdout, alone.",
     ),
 ]
 """The `--json` option as every command has it; hand its value to `emit_json`."""

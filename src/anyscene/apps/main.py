@@ -61,6 +61,16 @@ for _name in COMMAND_MODULES:
     importlib.import_module(f"anyscene.apps.{_name}").register(app)
 
 
+def _with_bare_json(arguments: list[str]) -> list[str]:
+    """A `--json` without a file prints to stdout; Typer has no options whose value may be left out."""
+    spelled = []
+    for argument, following in zip(arguments, [*arguments[1:], "--"], strict=True):
+        spelled.append(argument)
+        if argument == "--json" and following.startswith("-") and following != "-":
+            spelled.append("-")
+    return spelled
+
+
 def main() -> None:
     """Run the command line.
 
@@ -68,7 +78,7 @@ def main() -> None:
     the user is one sentence; any other is a defect of ours and shows its traceback.
     """
     try:
-        app()
+        app(_with_bare_json(sys.argv[1:]))
     except AnysceneError as error:
         # As Text, because brackets in a file name are not markup.
         message = Text.assemble(("error: ", "bold red"), str(error))
