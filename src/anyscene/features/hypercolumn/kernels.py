@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def softmax_rows(values, classes):  # type: ignore[no-untyped-def]
+def softmax_rows(values: Array, classes: int) -> None:
     """Turn the first `classes` columns of float32[n, columns] into probabilities, in place."""
     for row in range(values.shape[0]):
         highest = values[row, 0]
@@ -22,7 +27,7 @@ def softmax_rows(values, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def best_classes(scores, classes, labels):  # type: ignore[no-untyped-def]
+def best_classes(scores: Array, classes: int, labels: Array) -> None:
     """The class with the highest score in each cell of float32[h, w, columns], into int16[h, w]."""
     for y in range(scores.shape[0]):
         for x in range(scores.shape[1]):
@@ -34,7 +39,16 @@ def best_classes(scores, classes, labels):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def paint_between(scores, classes, best, rows, row_shares, columns, column_shares, labels):  # type: ignore[no-untyped-def]
+def paint_between(
+    scores: Array,
+    classes: int,
+    best: Array,
+    rows: Array,
+    row_shares: Array,
+    columns: Array,
+    column_shares: Array,
+    labels: Array,
+) -> None:
     """Label int16[H, W] with the best class of bilinearly enlarged scores.
 
     Where the four cells around a pixel agree on the best class, so does every mixture of them; only the other
