@@ -140,7 +140,9 @@ def test_a_coarse_layer_computes_no_finer_level(monkeypatch):
     tree.grow(6)
     assert (strides, counts) == ([8, 4], [4, 12, 35, 100, 300])
     tree.grow(7)
-    assert (strides, counts) == ([8, 4, 2], [4, 12, 35, 100, 300, 800])
+    assert (strides, counts) == ([8, 4], [4, 12, 35, 100, 300, 800])
+    tree.grow(8)
+    assert (strides, counts) == ([8, 4, 2], [4, 12, 35, 100, 300, 800, 2000])
 
 
 def test_bands_of_a_large_image_change_nothing():

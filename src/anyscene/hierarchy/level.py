@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from anyscene.hierarchy import pixel_kernels, region_kernels
 
-K = 40.0
+K = 25.0
 """Felzenszwalb and Huttenlocher's k of the pixel merging, in steps of quantised weight: small, since what
 it merges no layer can part. Layers are cut from the merging of regions that follows."""
 
-SMALLEST = 4
+SMALLEST = 3
 """Pixels of a level below which a region is merged with its nearest neighbour."""
 
 

@@ -12,8 +12,9 @@ LADDER = (1, 4, 12, 35, 100, 300, 800, 2000)
 
 LADDER_PIXELS = 480 * 360
 
-PIXELS_PER_REGION = (28,) * (LAYERS - 1) + (20,)
-"""A layer is made on the smallest image that has this many pixels for each of its regions..."""
+PIXELS_PER_REGION = (28,) * (LAYERS - 2) + (12, 20)
+"""A layer is made on the smallest image that has this many pixels for each of its regions (fewer for layer 6,
+so that it shares the level of layers 4 and 5: another level would cost far more than it would gain)..."""
 
 SMALLEST_LEVEL = 2500
 """...and this many in all. More would not raise what regions can achieve by half a point."""
