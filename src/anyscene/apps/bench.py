@@ -26,7 +26,10 @@ def bench(
     ] = None,
     split: Annotated[str | None, typer.Option(help="Part of the data set.")] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Model or backbone to measure; default: what ships.")
+        str | None,
+        typer.Option(
+            "--model", "--backbone", metavar="FILE", help="Model or backbone to measure; default: what ships."
+        ),
     ] = None,
     json: JsonOption = None,
 ) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,13 @@ from anyscene.benchmarks.timing import interleave
 from anyscene.data import DataSet, SceneList
 from anyscene.data import open as open_data
 from anyscene.errors import ConfigError
-from anyscene.evaluation.frontier import Point, fit_to_frame, label_whole, measure_frontier
+from anyscene.evaluation.frontier import Point, fit_to_frame, label_crop, label_whole, measure_frontier
 from anyscene.evaluation.plots import plot_frontier
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone, shipped_backbone
-from anyscene.features.hypercolumn.crops import best_crop
+from anyscene.features.hypercolumn.crops import Crop, best_crops, reading
 from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.labels import labels_by_scores
-from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
+from anyscene.features.hypercolumn.network import Head, Network, input_size
 from anyscene.hierarchy import WORKING_LONG_SIDE
 
 FULL_BARS = {
@@ -31,7 +32,10 @@ FULL_BARS = {
 }
 SMALLER_BARS = {"camvid": {0.5: {"pixel": 0.91, "iou": 0.62}, 0.25: {"pixel": 0.88, "iou": 0.53}}}
 CROSS_FIT = (("a", "b"), ("b", "a"))
-CROP_SCENES = 40
+CROPS = ((0.5, 1, 0.75), (0.75, 1, 0.75), (1.0, 1, 0.75), (1.0, 2, 0.5))
+"""Scale, how many crops, and the largest cost of each relative to a whole run."""
+
+CROP_SCENES = 100
 SIZES = "frontier: input sizes measured"
 
 
@@ -113,33 +117,85 @@ def _cross_fit(subject: _Subject, fitted: str, judged: str) -> Figure:
     return Figure(name, None, full.pixel, parts=parts)
 
 
+@dataclass(eq=False)
+class _CropTally:
+    """Labels inside crops against those of whole runs, and what both cost; lists have one entry an image."""
+
+    whole: NDArray[np.int64]
+    crop: NDArray[np.int64]
+    same: int = 0
+    pixels: int = 0
+    kept: list[float] = field(default_factory=list)
+    read: list[float] = field(default_factory=list)
+    held: list[float] = field(default_factory=list)
+    cost: list[float] = field(default_factory=list)
+
+
 def _crops(subject: _Subject, scenes: SceneList) -> Iterator[Figure]:
-    """Compare the labels inside the most doubtful crop with those of the whole run."""
+    """Compare the labels inside the most doubtful crops with those of the whole run."""
     network, head = subject.network(MAIN), subject.head(MAIN)
-    same = pixels = 0
-    inside = {name: np.zeros((head.classes, head.classes + 1), np.int64) for name in ("whole", "crop")}
+    counts = np.zeros((head.classes, head.classes + 1), np.int64)
+    tallies = {kind: _CropTally(counts.copy(), counts.copy()) for kind in CROPS}
     for index in range(0, len(scenes), max(1, len(scenes) // CROP_SCENES)):
         scene = scenes[index]
-        height, width = scene.image.shape[:2]
-        if scene.truth is None or max(height, width) > WORKING_LONG_SIDE:
+        if scene.truth is None or max(scene.image.shape[:2]) > WORKING_LONG_SIDE:
             continue  # crops are made of the working frame; larger images would be compared at two scales
-        crop = best_crop(_doubt(network, head, scene.image), (height, width), 1.0, 0.5)
-        if crop is None:
-            continue
+        doubt = _doubt(network, head, scene.image)
+        for (scale, count, largest), tally in tallies.items():
+            crops = best_crops(doubt, scene.truth.shape, scale, largest, count)
+            _tally_crops(network, head, scene.image, scene.truth, scale, crops, tally)
+    for (scale, count, _), tally in tallies.items():
+        yield from _crop_figures(f"{'one crop' if count == 1 else f'{count} crops'} at {scale:g}", tally)
+
+
+def _tally_crops(
+    network: Network,
+    head: Head,
+    image: NDArray[np.uint8],
+    truth: NDArray[np.int16],
+    scale: float,
+    crops: Sequence[Crop],
+    tally: _CropTally,
+) -> None:
+    if not crops:
+        return
+    begun = time.perf_counter()
+    whole = label_whole(network, head, image, scale)
+    midway = time.perf_counter()
+    made = [label_crop(network, head, image, crop.rect, scale) for crop in crops]
+    ended = time.perf_counter()
+    frame = image.shape[0], image.shape[1]
+    for crop, labels in zip(crops, made, strict=True):
         rect = np.s_[crop.rect.top : crop.rect.bottom, crop.rect.left : crop.rect.right]
-        whole = label_whole(network, head, scene.image, 1.0)[rect]
-        size = crop.rect.height, crop.rect.width
-        scores = network.scores(fit(scene.image[rect], input_size(*size, 1.0)), head)
-        labels = labels_by_scores(scores, head.classes, size)
-        same += int((labels == whole).sum())
-        pixels += labels.size
-        for name, made in (("whole", whole), ("crop", labels)):
-            inside[name] += metrics.count(scene.truth[rect], made, head.classes)
-    accuracy = {name: metrics.pixel_accuracy(counts) for name, counts in inside.items()}
-    parts = {"pixels": pixels, "pixel accuracy": accuracy}
-    yield Figure("crops: labels equal to the whole run's", Bar("at least", 0.98), same / pixels, parts=parts)
-    loss = 100 * (accuracy["whole"] - accuracy["crop"])
-    yield Figure("crops: accuracy lost inside", Bar("at most", 0.2), loss, unit="points", parts=parts)
+        tally.same += int((labels == whole[rect]).sum())
+        tally.pixels += labels.size
+        tally.whole += metrics.count(truth[rect], whole[rect], head.classes)
+        tally.crop += metrics.count(truth[rect], labels, head.classes)
+    height, width = input_size(*frame, scale)
+    tally.kept.append(sum(crop.rect.area for crop in crops) / truth.size)
+    tally.read.append(sum(reading(crop.rect, frame, scale).read.area for crop in crops) / (height * width))
+    tally.held.append(sum(crop.held for crop in crops))
+    tally.cost.append((ended - midway) / (midway - begun))
+
+
+def _crop_figures(what: str, tally: _CropTally) -> Iterator[Figure]:
+    same_name, loss_name = f"{what}: labels equal to the whole run's", f"{what}: accuracy lost inside"
+    if not tally.pixels:
+        reason = "no image fits the working frame"
+        yield Figure(same_name, Bar("at least", 0.98), None, skipped=reason)
+        yield Figure(loss_name, Bar("at most", 0.2), None, skipped=reason)
+        return
+    before, after = metrics.pixel_accuracy(tally.whole), metrics.pixel_accuracy(tally.crop)
+    parts = {
+        "images": len(tally.held),
+        "pixel accuracy": {"whole": before, "crop": after},
+        "share of the frame labelled": float(np.mean(tally.kept)),
+        "share of the frame read": float(np.mean(tally.read)),
+        "share of the most doubtful fifth held": float(np.mean(tally.held)),
+        "time against a whole run": float(np.median(tally.cost)),
+    }
+    yield Figure(same_name, Bar("at least", 0.98), tally.same / tally.pixels, parts=parts)
+    yield Figure(loss_name, Bar("at most", 0.2), 100 * (before - after), unit="points", parts=parts)
 
 
 def _against_torch(subject: _Subject, scenes: SceneList) -> Iterator[Figure]:
@@ -170,11 +226,12 @@ def _against_torch(subject: _Subject, scenes: SceneList) -> Iterator[Figure]:
 
 
 def _doubt(network: Network, head: Head, image: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """The entropy of a cheap run's probabilities: where a closer look may pay."""
+    """The entropy of a cheap run's probabilities where it is highest, on a fifth: where to look closer."""
     scores = network.scores(fit_to_frame(image, 0.25), head)
     chances = np.exp(scores - scores.max(axis=2, keepdims=True))
     chances /= chances.sum(axis=2, keepdims=True)
-    return np.asarray(-(chances * np.log(chances + 1e-9)).sum(axis=2), np.float32)
+    entropy = -(chances * np.log(chances + 1e-9)).sum(axis=2)
+    return np.where(entropy >= np.quantile(entropy, 0.8), entropy, 0).astype(np.float32)
 
 
 def _unseen(scenes: SceneList, backbone: Backbone) -> SceneList:

@@ -11,14 +11,18 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene import metrics
 from anyscene.data import Scene
+from anyscene.features.hypercolumn.crops import crop_scores
 from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores
 from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
+from anyscene.features.view import Rect
 from anyscene.hierarchy import WORKING_LONG_SIDE
+from anyscene.model.kernels import BELIEF_FLOOR
 
 SCALES = (0.14, 0.2, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 """Input sizes relative to the working frame; all different after rounding to multiples of 32 at 480x360."""
@@ -49,9 +53,16 @@ class _Tally:
 
 
 def measure_frontier(
-    network: Network, head: Head, scenes: Iterable[Scene], scales: Sequence[float] = SCALES
+    network: Network,
+    head: Head,
+    scenes: Iterable[Scene],
+    scales: Sequence[float] = SCALES,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[Point, ...]:
-    """Label every scene at every size in turn, timing each from the decoded image to the labels."""
+    """Label every scene at every size in turn, timing each from the decoded image to the labels.
+
+    clock : in seconds; `time.thread_time` where others keep the machine busy.
+    """
     shape = (head.classes, head.classes + 1)
     tallies = {(s, p): _Tally(np.zeros(shape, np.int64), []) for s in scales for p in PAINTINGS}
     scores_only = Head(head.weight[: head.classes], head.bias[: head.classes], head.classes)
@@ -66,9 +77,9 @@ def measure_frontier(
         turns = list(tallies.items())
         start = position % len(turns)
         for (scale, painting), tally in turns[start:] + turns[:start]:
-            begun = time.perf_counter()
+            begun = clock()
             labels = label_whole(network, scores_only, scene.image, scale, PAINTINGS[painting])
-            tally.costs.append((time.perf_counter() - begun) * 1e3)
+            tally.costs.append((clock() - begun) * 1e3)
             tally.counts += metrics.count(scene.truth, labels, head.classes)
     return tuple(_faster([_point(s, p, tallies[s, p]) for p in PAINTINGS]) for s in scales)
 
@@ -82,10 +93,31 @@ def label_whole(
     return paint(scores, head.classes, (height, width))
 
 
+def label_crop(
+    network: Network, head: Head, frame: NDArray[np.uint8], rect: Rect, scale: float
+) -> NDArray[np.int16]:
+    """Label a rectangle of a working frame by a run on it and its margin at a scale of the frame."""
+    scores = crop_scores(network, head, frame, rect, scale)
+    return labels_by_scores(scores, head.classes, (rect.height, rect.width))
+
+
 def fit_to_frame(image: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
     """Make the network's input from an image, or a part of one, at a scale of the working frame."""
     height, width = image.shape[:2]
     return fit(image, input_size(height, width, scale * min(1.0, WORKING_LONG_SIDE / max(height, width))))
+
+
+def loss_whole(network: Network, head: Head, scene: Scene, scale: float) -> float:
+    """Cross-entropy of the network's probabilities, enlarged to the image, over the pixels of known truth."""
+    assert scene.truth is not None
+    height, width = scene.truth.shape
+    scores = network.scores(fit_to_frame(scene.image, scale), head)[..., : head.classes]
+    enlarged = cv2.resize(scores, (width, height), interpolation=cv2.INTER_LINEAR)
+    known = scene.truth >= 0
+    rows = enlarged[known] - enlarged[known].max(axis=1, keepdims=True)
+    held = np.take_along_axis(rows, scene.truth[known][:, None].astype(np.int64), axis=1)[:, 0]
+    terms = np.log(np.exp(rows).sum(axis=1)) - held
+    return float(np.minimum(terms, -np.log(BELIEF_FLOOR)).mean()) if len(terms) else 0.0
 
 
 def best_within(points: Sequence[Point], cost_ms: float) -> float:

@@ -94,7 +94,7 @@ class RegionFeatures:
         chosen = self.bank[name]
         stride = self._stride(chosen, layer)
         for part in self._missing(chosen, stride, rect):
-            with self.view.ledger.charge(_extraction(chosen, part)):
+            with self.view.ledger.charge(_extraction(chosen, part, self.view.size)):
                 values = chosen.extract(self.view, part, stride)
             extent = part
             if chosen.is_strided:
@@ -119,7 +119,7 @@ class RegionFeatures:
             if missing:
                 maps = [_map_and_stride(need, chosen, stride) for need in chosen.needs if need != SHAPES]
                 work += [self.view.shared_work(*wanted) for wanted in maps if not self.view.has(*wanted)]
-            work += [_extraction(chosen, part) for part in missing]
+            work += [_extraction(chosen, part, self.view.size) for part in missing]
             if self._pieces_in(chosen, layer) < len(in_hand) + len(missing):
                 work += self._pending_pooling(chosen, layer, missing)
         known = self._features.get((name, layer))
@@ -219,8 +219,8 @@ def _map_and_stride(need: str, chosen: FeatureSet, stride: int) -> tuple[str, in
     return name, int(own) if own else stride if chosen.stride is None else 1
 
 
-def _extraction(chosen: FeatureSet, rect: Rect) -> Work:
-    return Work(f"extract:{chosen.name}", chosen.extraction_pixels(rect))
+def _extraction(chosen: FeatureSet, rect: Rect, frame: tuple[int, int]) -> Work:
+    return Work(f"extract:{chosen.name}", chosen.extraction_pixels(rect, frame))
 
 
 def _holds(outer: Rect, inner: Rect) -> bool:

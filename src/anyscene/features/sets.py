@@ -40,6 +40,7 @@ class FeatureSet:
     local: whether the map of a crop is a crop of the map (up to rounding), so that the frame can be extracted
         in pieces that add up. Pieces of a set that is not local stand alone: a region takes its features from
         the first piece that it lies in wholly.
+    speaks_of_classes: whether the first columns are the probabilities of the classes.
     """
 
     name: str
@@ -49,6 +50,7 @@ class FeatureSet:
     channels: int = 0
     stride: int | None = 1
     local: bool = False
+    speaks_of_classes: bool = False
 
     def extract(self, view: View, rect: Rect, stride: int) -> NDArray[Any]:
         """Compute the map over `rect`, [h', w', channels] or words [h', w'].
@@ -70,8 +72,8 @@ class FeatureSet:
         """Whether the map has one cell for each block of its stride."""
         return self.stride != 0
 
-    def extraction_pixels(self, rect: Rect) -> int:
-        """The size of extracting `rect`, as the cost model counts it."""
+    def extraction_pixels(self, rect: Rect, frame: tuple[int, int]) -> int:
+        """The size of extracting `rect` of a frame of (height, width), as the cost model counts it."""
         return rect.area
 
     def arrays(self) -> Arrays:

@@ -85,7 +85,9 @@ def test_a_crop_covers_only_the_regions_inside_it(graph, image):
 
 def test_the_cost_of_a_rung_is_the_size_of_its_input(graph):
     rung = ladder(Network(graph), HEAD, (0.5,))[rung_name(0.5)]
-    assert rung.extraction_pixels(Rect(0, 0, 360, 480)) == 192 * 256
+    assert rung.extraction_pixels(Rect(0, 0, 360, 480), (360, 480)) == 192 * 256
+    corner = rung.extraction_pixels(Rect(0, 0, 90, 120), (360, 480))
+    assert 48 * 64 < corner < 192 * 256
 
 
 @pytest.mark.parametrize(("side", "scale", "expected"), [(1, 1.0, 32), (480, 1.0, 480), (360, 0.5, 192)])

@@ -32,7 +32,7 @@ def _best(scores: NDArray[np.float32], classes: int) -> NDArray[np.int16]:
 
 
 def _positions(pixels: int, cells: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The cell before each pixel's centre, and how far beyond it the centre lies."""
+    """The first pixel of each cell's block, and how far each pixel's centre lies beyond that of its cell."""
     position = np.clip((np.arange(pixels) + 0.5) * (cells / pixels) - 0.5, 0, cells - 1)
     before = position.astype(np.int64)
-    return before, (position - before).astype(np.float32)
+    return np.searchsorted(before, np.arange(cells + 1)), (position - before).astype(np.float32)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.errors import ModelError
+from anyscene.features.hypercolumn import kernels
 from anyscene.features.hypercolumn.watchdog import Watchdog
 
 STRIDE = 32
@@ -79,10 +80,14 @@ def input_size(height: int, width: int, scale: float) -> tuple[int, int]:
 
 def fit(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
     """Stretch an image to (height, width): areas are averaged when it shrinks, as in training."""
+    image = np.ascontiguousarray(image)
     if image.shape[:2] == size:
-        return np.ascontiguousarray(image)
-    shrinks = image.shape[0] > size[0]
-    method = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+        return image
+    if image.shape[0] > size[0] and image.shape[1] >= size[1]:
+        result = np.empty((*size, 3), np.uint8)
+        kernels.shrink_by_area(image, result)
+        return result
+    method = cv2.INTER_AREA if image.shape[0] > size[0] else cv2.INTER_LINEAR
     return np.asarray(cv2.resize(image, (size[1], size[0]), interpolation=method))
 
 

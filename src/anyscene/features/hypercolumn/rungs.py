@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from anyscene.errors import ConfigError
 from anyscene.features.hypercolumn import kernels
 from anyscene.features.hypercolumn.backbone import Backbone
+from anyscene.features.hypercolumn.crops import crop_scores, reading
 from anyscene.features.hypercolumn.keys import image_key
-from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
+from anyscene.features.hypercolumn.network import Head, Network
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import FeatureSet
 from anyscene.features.view import Rect, View
@@ -24,13 +25,14 @@ SCALES = (1 / 6, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)
 class Rung(FeatureSet):
     """Class probabilities and an embedding from the network at one input size, averaged over regions.
 
-    A piece may be any rectangle of the frame; what the network does not see beyond it can change scores near
-    its border, so pieces stand alone.
+    A piece may be any rectangle of the frame. The network reads a margin around it, so that scores inside are
+    nearly those of the whole frame; not quite, so pieces stand alone.
     """
 
     pooling = Pooling.MEAN
     stride = 0
     local = False
+    speaks_of_classes = True
     version = 1
 
     def __init__(self, network: Network, head: Head, scale: float) -> None:
@@ -42,17 +44,14 @@ class Rung(FeatureSet):
         self.dimensions = self.channels
 
     def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
-        """Run the network on a rectangle of the frame, enlarged or shrunk to the rung's scale."""
-        part = view.image[rect.top : rect.bottom, rect.left : rect.right]
-        fitted = fit(part, input_size(rect.height, rect.width, self.scale))
-        scores = self._network.scores(fitted, self._head, view.deadline)
+        """Run the network on a rectangle of the frame and its margin, at the rung's scale."""
+        scores = crop_scores(self._network, self._head, view.image, rect, self.scale, view.deadline)
         kernels.softmax_rows(scores.reshape(-1, self.channels), self._head.classes)
         return scores
 
-    def extraction_pixels(self, rect: Rect) -> int:
-        """The size of the network's input, which decides its cost."""
-        height, width = input_size(rect.height, rect.width, self.scale)
-        return height * width
+    def extraction_pixels(self, rect: Rect, frame: tuple[int, int]) -> int:
+        """The size of the network's input, margin included, which decides its cost."""
+        return reading(rect, frame, self.scale).read.area
 
     def fingerprint(self) -> str:
         """A hash of the network, the head and the scale."""
