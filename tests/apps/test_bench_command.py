@@ -35,6 +35,8 @@ def bench(monkeypatch):
 def test_a_bench_is_asked_for_what_the_options_say(bench):
     _, request = bench([], "--data", "streets:3", "--split", "val", "--model", "own.safetensors")
     assert (request.data, request.split, request.model) == ("streets:3", "val", "own.safetensors")
+    _, request = bench([], "--backbone", "own.backbone")
+    assert request.model == "own.backbone"
     _, request = bench([])
     assert (request.data, request.split, request.model) == (None, None, None)
 
