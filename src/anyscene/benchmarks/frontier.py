@@ -181,7 +181,7 @@ def _tally_crops(
 def _crop_figures(what: str, tally: _CropTally) -> Iterator[Figure]:
     same_name, loss_name = f"{what}: labels equal to the whole run's", f"{what}: accuracy lost inside"
     if not tally.pixels:
-        reason = "no image fits the working frame"
+        reason = "on these images no crop is cheap enough beside its margin"
         yield Figure(same_name, Bar("at least", 0.98), None, skipped=reason)
         yield Figure(loss_name, Bar("at most", 0.2), None, skipped=reason)
         return
