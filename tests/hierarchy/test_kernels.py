@@ -70,7 +70,7 @@ def exact_merging(image, k, smallest):
     numbers = np.array([edge[1] for edge in edges], np.uint32)
     weights = np.array([edge[0] for edge in edges], np.float32)
     root = pixel_kernels.merge_pixels(numbers, weights, image.shape[:2], k, smallest)
-    return pixel_kernels.number_regions(root, image.shape[:2])[0]
+    return pixel_kernels.number_regions(root, image.shape[:2], np.zeros((1, 1), np.int32), 1000)[0]
 
 
 @given(small_images, st.sampled_from([1.0, 30.0, 300.0, 5000.0]), st.integers(0, 6))
@@ -115,6 +115,19 @@ def test_sort_edges(image, step, seed):
     order = np.argsort(both, kind="stable")[: np.count_nonzero(both != OUTLINE)]
     assert np.array_equal(edges, order)
     assert np.array_equal(weights, both[order])
+
+
+@given(st.integers(1, 20), st.integers(1, 20), st.integers(1, 3), st.integers(0, 99))
+def test_number_regions(h, w, step, seed):
+    random = np.random.default_rng(seed)
+    above = blocks(random, (h, w), step)
+    sets = above.repeat(step, 0).repeat(step, 1)[:h, :w] * 3 + random.integers(0, 3, (h, w))
+    _, firsts, inverse = np.unique(sets, return_index=True, return_inverse=True)
+    roots = firsts[inverse].astype(np.uint32).ravel()
+    regions, parents = pixel_kernels.number_regions(roots, (h, w), above, step)
+    assert np.array_equal(regions, raster_numbers(sets))
+    y, x = np.divmod(np.sort(firsts), w)
+    assert np.array_equal(parents, above[y // step, x // step])
 
 
 @given(small_images, st.integers(1, 4), st.integers(0, 3), st.integers(0, 3))
@@ -194,8 +207,8 @@ def level_parts(image, seed):
     right, down = pixel_kernels.edge_weights(image, above, 8)
     edges, weights = pixel_kernels.sort_edges(right, down, above, 8, int(above.max()) + 1)
     root = pixel_kernels.merge_pixels(edges, weights, image.shape[:2], 20.0, 2)
-    regions, starts = pixel_kernels.number_regions(root, image.shape[:2])
-    return regions, len(starts), right, down
+    regions, parents = pixel_kernels.number_regions(root, image.shape[:2], above, 8)
+    return regions, len(parents), right, down
 
 
 @given(small_images, st.integers(0, 99))
@@ -247,6 +260,13 @@ def test_merge_order_is_that_of_always_merging_the_closest_pair():
             kept[1] += outline[1]
     merges, scales = region_kernels.merge_order(pairs, lengths, contrasts, means)
     assert [tuple(merge) for merge in merges[np.argsort(scales, kind="stable")].tolist()] == expected
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.7, 1e-30, 1e9, 2.0**40]), max_size=60))
+def test_sort_merges(scales):
+    merges = np.arange(2 * len(scales), dtype=np.int32).reshape(-1, 2)
+    ordered = region_kernels.sort_merges(merges, np.array(scales, np.float64))
+    assert np.array_equal(ordered, merges[np.argsort(np.array(scales), kind="stable")])
 
 
 @given(st.integers(0, 99), st.integers(1, 30))

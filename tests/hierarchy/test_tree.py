@@ -157,10 +157,8 @@ def test_bands_of_a_large_image_change_nothing():
     banded = pixel_kernels.sort_edges(right, down, above, step, int(above.max()) + 1)
     whole = pixel_kernels.sort_edges(right, down, np.zeros((1, 1), np.int32), max(image.shape), 1)
     assert not np.array_equal(banded[0], whole[0])
-    maps = [
-        pixel_kernels.number_regions(pixel_kernels.merge_pixels(*edges, right.shape, 40.0, 4), right.shape)[0]
-        for edges in (banded, whole)
-    ]
+    roots = [pixel_kernels.merge_pixels(*edges, right.shape, 40.0, 4) for edges in (banded, whole)]
+    maps = [pixel_kernels.number_regions(root, right.shape, above, step)[0] for root in roots]
     assert np.array_equal(*maps)
 
 

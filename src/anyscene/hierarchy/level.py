@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,6 @@ from anyscene.hierarchy import pixel_kernels, region_kernels
 K = 25.0
 """Felzenszwalb and Huttenlocher's k of the pixel merging, in steps of quantised weight: small, since what
 it merges no layer can part. Layers are cut from the merging of regions that follows."""
-
-SMALLEST = 3
-"""Pixels of a level below which a region is merged with its nearest neighbour."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +34,26 @@ class Level:
 
 
 def make_level(
-    image: NDArray[np.uint8], stride: int, size: tuple[int, int], above: NDArray[np.int32], step: int
+    image: NDArray[np.uint8],
+    stride: int,
+    size: tuple[int, int],
+    above: NDArray[np.int32],
+    step: int,
+    count: int,
 ) -> Level:
     """Merge the pixels of a level's image inside the regions of the layer above.
 
     image: the frame of `size`, shrunk by `stride`. above: the layer above on a grid that is `step` times
-    coarser than the image; numbered from 0.
+    coarser than the image; numbered from 0. count: regions of the finest layer of this level.
     """
+    pixels = image.shape[0] * image.shape[1]
+    # Slivers are what is far smaller than that layer's regions: 3 to 9 pixels at 480x360.
+    smallest = math.isqrt(pixels // count)
     right, down = pixel_kernels.edge_weights(image, above, step)
     edges, weights = pixel_kernels.sort_edges(right, down, above, step, int(above.max()) + 1)
-    root = pixel_kernels.merge_pixels(edges, weights, right.shape, K, SMALLEST)
-    regions, starts = pixel_kernels.number_regions(root, right.shape)
-    means, areas, boxes = pixel_kernels.measure_regions(regions, len(starts), image, stride, size)
-    pairs, lengths, contrasts = region_kernels.region_graph(regions, len(starts), right, down)
+    root = pixel_kernels.merge_pixels(edges, weights, right.shape, K, smallest)
+    regions, parents = pixel_kernels.number_regions(root, right.shape, above, step)
+    means, areas, boxes = pixel_kernels.measure_regions(regions, len(parents), image, stride, size)
+    pairs, lengths, contrasts = region_kernels.region_graph(regions, len(parents), right, down)
     merges, scales = region_kernels.merge_order(pairs, lengths, contrasts, means)
-    y, x = np.divmod(starts, regions.shape[1])
-    order = np.argsort(scales, kind="stable")
-    return Level(stride, regions, above[y // step, x // step], areas, boxes, merges[order])
+    return Level(stride, regions, parents, areas, boxes, region_kernels.sort_merges(merges, scales))

@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 
 from anyscene.hierarchy.pixel_kernels import OUTLINE, STEPS, find
 
+NONE = np.uint32(0xFFFFFFFF)
+"""No region, no edge. Like `find`, lists of neighbours use unsigned numbers only."""
+
 OUTLINE_SHARE = 3.0
 """Weight of the contrast across two regions' common outline beside that of their mean colours."""
+
+DIGIT_BITS = 8
+DIGITS = 1 << DIGIT_BITS
 
 
 @njit(cache=True, nogil=True)
@@ -73,53 +79,57 @@ def scale(means: NDArray[np.float64], a: int, b: int, contrast: float) -> float:
     return difference * size * math.sqrt(size)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _tidy(
-    region: int,
+    region: np.uint32,
     root: NDArray[np.uint32],
-    first: NDArray[np.int32],
-    last: NDArray[np.int32],
-    following: NDArray[np.int32],
-    end: NDArray[np.int32],
+    first: NDArray[np.uint32],
+    last: NDArray[np.uint32],
+    following: NDArray[np.uint32],
+    end: NDArray[np.uint32],
     lengths: NDArray[np.float64],
     contrasts: NDArray[np.float64],
-    seen: NDArray[np.int32],
-) -> None:
+    seen: NDArray[np.uint32],
+    around: NDArray[np.uint32],
+) -> int:
     """Bring a region's list of neighbours up to date: one half-edge for each of them, none to itself.
 
-    The outline of an edge that is dropped goes to the one that is kept; its length is then 0.
-    seen: int32[n], the half-edge that is kept for each region; all -1 between calls.
+    Writes those half-edges to `around` and returns how many they are. The outline of an edge that is dropped
+    goes to the one that is kept; its length is then 0.
+    seen: uint32[n], the edge that is kept for each region; all `NONE` before, and the caller's to clear.
     """
-    kept = -1
+    count = 0
+    kept = NONE
     half = first[region]
-    while half >= 0:
-        edge = half >> 1
+    while half != NONE:
+        edge = half >> np.uint32(1)
         after = following[half]
-        keep = False
         if lengths[edge] > 0:
-            other = find(root, np.uint32(end[half]))
-            end[half] = other
+            other = find(root, end[half])
+            twin = seen[other]
             if other == region:
                 lengths[edge] = 0
-            elif seen[other] >= 0:
-                lengths[seen[other]] += lengths[edge]
-                contrasts[seen[other]] += contrasts[edge]
+            elif twin != NONE:
+                lengths[twin] += lengths[edge]
+                contrasts[twin] += contrasts[edge]
                 lengths[edge] = 0
             else:
                 seen[other] = edge
-                keep = True
-        if keep:
-            kept = half
-        elif kept < 0:
-            first[region] = after
-        else:
-            following[kept] = after
+                end[half] = other
+                if kept == NONE:
+                    first[region] = half
+                else:
+                    following[kept] = half
+                kept = half
+                around[count] = half
+                count += 1
         half = after
+    if kept == NONE:
+        first[region] = NONE
+    else:
+        following[kept] = NONE
     last[region] = kept
-    half = first[region]
-    while half >= 0:
-        seen[end[half]] = -1
-        half = following[half]
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -137,58 +147,59 @@ def merge_order(
     chain goes back if it can, else to the lowest number. Lengths, contrasts and means are used up.
     """
     count = means.shape[0]
-    first = np.full(count, -1, np.int32)
-    last = np.full(count, -1, np.int32)
-    following = np.full(2 * pairs.shape[0], -1, np.int32)
-    end = np.empty(2 * pairs.shape[0], np.int32)
+    first = np.full(count, NONE)
+    last = np.full(count, NONE)
+    following = np.full(2 * pairs.shape[0], NONE)
+    end = np.empty(2 * pairs.shape[0], np.uint32)
     for half in range(end.size):
-        owner = pairs[half >> 1, half & 1]
+        owner = np.uint32(pairs[half >> 1, half & 1])
         end[half] = pairs[half >> 1, 1 - (half & 1)]
-        if first[owner] < 0:
+        if first[owner] == NONE:
             first[owner] = half
         else:
             following[last[owner]] = half
         last[owner] = half
 
     root = np.arange(count).astype(np.uint32)
-    seen = np.full(count, -1, np.int32)
+    seen = np.full(count, NONE)
+    around = np.empty(count, np.uint32)
     reached = np.zeros(count)
-    chain = np.empty(count, np.int32)
-    place = np.full(count, -1, np.int32)  # in the chain
+    chain = np.empty(count, np.uint32)
+    place = np.full(count, NONE)  # in the chain
     length = 0
     merges = np.empty((count, 2), np.int32)
     scales = np.empty(count)
     done = 0
-    start = 0
+    start = np.uint32(0)
     while start < count:
         if length == 0:
             if root[start] != start:
-                start += 1
+                start += np.uint32(1)
                 continue
             chain[0] = start
             place[start] = 0
             length = 1
         tip = chain[length - 1]
-        before = chain[length - 2] if length > 1 else -1
-        _tidy(tip, root, first, last, following, end, lengths, contrasts, seen)
-        nearest = -1
+        before = chain[length - 2] if length > 1 else NONE
+        neighbours = _tidy(tip, root, first, last, following, end, lengths, contrasts, seen, around)
+        nearest = NONE
         least = np.inf
-        half = first[tip]
-        while half >= 0:
+        for index in range(neighbours):
+            half = around[index]
             other = end[half]
-            contrast = contrasts[half >> 1] / lengths[half >> 1]
-            value = scale(means, min(tip, other), max(tip, other), contrast)
+            edge = seen[other]
+            seen[other] = NONE
+            value = scale(means, min(tip, other), max(tip, other), contrasts[edge] / lengths[edge])
             if value < least or (
                 value == least and nearest != before and (other == before or other < nearest)
             ):
                 nearest = other
                 least = value
-            half = following[half]
-        if nearest < 0:  # the chain is this region alone, merged with all that it may
+        if nearest == NONE:  # the chain is this region alone, merged with all that it may
             length = 0
-            start += 1
+            start += np.uint32(1)
             continue
-        if place[nearest] < 0:
+        if place[nearest] == NONE:
             chain[length] = nearest
             place[nearest] = length
             length += 1
@@ -197,7 +208,7 @@ def merge_order(
         # that one's neighbours were; then each is the other's nearest too, and what came between is let go.
         kept = place[nearest]
         for position in range(kept, length):
-            place[chain[position]] = -1
+            place[chain[position]] = NONE
         length = kept
         a, b = min(tip, nearest), max(tip, nearest)
         reached[a] = max(least, reached[a], reached[b])
@@ -213,6 +224,32 @@ def merge_order(
         following[last[a]] = first[b]
         last[a] = last[b]
     return merges[:done], scales[:done]
+
+
+@njit(cache=True, nogil=True)
+def sort_merges(merges: NDArray[np.int32], scales: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Merges in the order of their scales in single precision; of equal ones, what was found first.
+
+    A radix sort: comparing takes several times as long for so few. Scales are not negative, so that their
+    bits are ordered as they are.
+    """
+    count = scales.size
+    keys = scales.astype(np.float32).view(np.uint32)
+    order = np.arange(count).astype(np.uint32)
+    ordered = np.empty_like(order)
+    places = np.empty(DIGITS + 1, np.int32)
+    for shift in range(0, 32, DIGIT_BITS):
+        places[:] = 0
+        for key in keys:
+            places[((key >> np.uint32(shift)) & np.uint32(DIGITS - 1)) + np.uint32(1)] += 1
+        for digit in range(1, DIGITS):
+            places[digit] += places[digit - 1]
+        for item in order:
+            digit = (keys[item] >> np.uint32(shift)) & np.uint32(DIGITS - 1)
+            ordered[places[digit]] = item
+            places[digit] += 1
+        order, ordered = ordered, order
+    return merges[order]
 
 
 @njit(cache=True, nogil=True)

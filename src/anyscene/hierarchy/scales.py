@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate
 
 LAYERS = 8
@@ -20,6 +21,7 @@ SMALLEST_LEVEL = 2500
 """...and this many in all. More would not raise what regions can achieve by half a point."""
 
 
+@cache
 def region_counts(pixels: int) -> tuple[int, ...]:
     """Most regions of each layer for an image of so many pixels.
 
@@ -31,6 +33,7 @@ def region_counts(pixels: int) -> tuple[int, ...]:
     return tuple(accumulate(counts, max))  # which the counts of tiny images need
 
 
+@cache
 def layer_strides(pixels: int) -> tuple[int, ...]:
     """Side of the blocks of pixels that each layer is made of: powers of two, never rising with the layer."""
     strides = []

@@ -118,7 +118,8 @@ class Tree:
         stride, count = self.strides[self.depth], self._counts[self.depth]
         if self._level is None or self._level.stride != stride:
             above, step = (self.pixels, self.stride // stride) if self._level else (_WHOLE, max(self.size))
-            self._level = make_level(self.shrunk(stride), stride, self.size, above, step)
+            finest = max(c for s, c in zip(self.strides, self._counts, strict=True) if s == stride)
+            self._level = make_level(self.shrunk(stride), stride, self.size, above, step, finest)
             within = self._level.above
         else:
             within = self._names
