@@ -15,7 +15,14 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -84,3 +91,36 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     for row in rows:
         made.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
     return made
+
+
+class Stages:
+    """One progress bar a stage on a terminal; a line a stage where there is none."""
+
+    def __init__(self) -> None:
+        screen = Console(stderr=True)
+        self._terminal = screen.is_terminal
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            console=screen,
+            disable=not self._terminal,
+        )
+        self._tasks: dict[str, object] = {}
+
+    def __enter__(self) -> Stages:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def __call__(self, stage: str, done: int, total: int, note: str) -> None:
+        """Show where a stage stands."""
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
+        self._bars.update(self._tasks[stage], completed=done, total=total, note=note)  # type: ignore[arg-type]
+        if not self._terminal and (done == total or stage.startswith(("policy", "sequence", "static"))):
+            typer.echo(f"{stage} {done}/{total}: {note}", err=True)

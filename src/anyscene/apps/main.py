@@ -29,6 +29,8 @@ COMMAND_MODULES = (
     "label",
     "watch",
     "explain",
+    "evaluate",
+    "compare",
 )
 
 app = typer.Typer(

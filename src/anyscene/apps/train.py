@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from anyscene.apps.console import console, table
+from anyscene.apps.console import Stages, console, table
 
 
 def register(app: typer.Typer) -> None:
@@ -52,7 +50,7 @@ def train(
 
     settings = read_config(config) if config else TrainConfig()
     dataset = open_data(data)
-    with _Show() as show:
+    with Stages() as show:
         options: dict[str, Any] = {
             "split": split,
             "backbone": backbone,
@@ -70,36 +68,3 @@ def train(
     headers = ("policy", "area over log cost", "final accuracy", "final cost, ms")
     console().print(table("on held-out images", headers, rows))
     console().print(f"wrote {out}", markup=False, soft_wrap=True)
-
-
-class _Show:
-    """One progress bar a stage on a terminal; a line a stage where there is none."""
-
-    def __init__(self) -> None:
-        screen = Console(stderr=True)
-        self._terminal = screen.is_terminal
-        self._bars = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
-            console=screen,
-            disable=not self._terminal,
-        )
-        self._tasks: dict[str, object] = {}
-
-    def __enter__(self) -> _Show:
-        self._bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.stop()
-
-    def __call__(self, stage: str, done: int, total: int, note: str) -> None:
-        """Show where a stage stands."""
-        if stage not in self._tasks:
-            self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
-        self._bars.update(self._tasks[stage], completed=done, total=total, note=note)  # type: ignore[arg-type]
-        if not self._terminal and (done == total or stage.startswith(("policy", "sequence", "static"))):
-            typer.echo(f"{stage} {done}/{total}: {note}", err=True)

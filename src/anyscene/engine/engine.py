@@ -155,7 +155,7 @@ class Run:
     """One image on its way: its state, and what was done so far. The state is complete at any moment.
 
     evidence : None until something was looked at. frame_share : size of the working frame, see `foresight`.
-    deciding_ms : what of the time went to choosing actions and keeping books.
+    taken : the actions so far. deciding_ms : what of the time went to choosing actions and keeping books.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Run:
         self._decider = decider
         self._bank = bank
         self._image = image
-        self._taken: tuple[int, ...] = ()
+        self.taken: tuple[int, ...] = ()
         self._predicted_ms = self._actual_ms = 0.0
         self._size = (image.shape[0], image.shape[1])
         self.frame_share = frame_share(self._size)
@@ -188,7 +188,7 @@ class Run:
     def advance(self) -> bool:
         """Take the next action that fits and is worth it; tell whether there was one."""
         begun = self.clock.elapsed()
-        decision = self._decider.decide(self.state, self._taken, self.frame_share, self._most_that_fits())
+        decision = self._decider.decide(self.state, self.taken, self.frame_share, self._most_that_fits())
         self.deciding_ms += self.clock.elapsed() - begun
         if decision is None:
             return False
@@ -201,7 +201,7 @@ class Run:
                 self.state = advance(self.state, action, pool, self.look(), decision.cost)
         except OutOfTime:  # the state before the action stands
             return False
-        self._taken = (*self._taken, decision.action)
+        self.taken = (*self.taken, decision.action)
         return True
 
     def finish(self, until: float | None = None) -> None:

@@ -8,6 +8,7 @@ CLASSES = 3
 COLORS = np.array([[200, 60, 60], [60, 190, 70], [70, 80, 210]])
 SIDE = 6  # pixels of a finest region's side
 SHAPE = (36, 48)
+WIDTHS = {"telling": CLASSES, "noise": 2}
 
 
 def labeled_image(seed: int, fold: int = 0, noise: float = 0.5) -> LabeledImage:
@@ -26,7 +27,7 @@ def labeled_image(seed: int, fold: int = 0, noise: float = 0.5) -> LabeledImage:
     parents[fine.ravel()] = coarse.ravel()
     layers = (np.zeros(1, np.int32), np.zeros(coarse.max() + 1, np.int32), parents)
     empty = tuple(np.zeros((len(layer), 0), np.float32) for layer in layers)
-    bare = LabeledImage(ImageEvidence(image, regions, layers, empty), truth, fold)
+    bare = LabeledImage(ImageEvidence(image, regions, layers, empty, {}), truth, fold)
     shares = [counts / np.maximum(counts.sum(axis=1, keepdims=True), 1) for counts in bare.counts(CLASSES)]
     features = tuple(
         np.hstack(
@@ -34,7 +35,7 @@ def labeled_image(seed: int, fold: int = 0, noise: float = 0.5) -> LabeledImage:
         ).astype(np.float32)
         for share in shares
     )
-    return LabeledImage(ImageEvidence(image, regions, layers, features), truth, fold)
+    return LabeledImage(ImageEvidence(image, regions, layers, features, WIDTHS), truth, fold)
 
 
 def labeled_images(count: int, folds: int = 2, first_seed: int = 0) -> list[LabeledImage]:

@@ -1,4 +1,8 @@
-"""Classifying regions by their features: boosted vector-leaf trees, and honest beliefs on training rows."""
+"""Classifying regions by their features: boosted vector-leaf trees, and honest beliefs on training rows.
+
+Some columns are opinions: probabilities of the classes by a network or another classifier. They are weighed
+first, in logarithms, and trees refine what comes out; trees alone would need hundreds of steps for as much.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from anyscene.errors import DataError
 from anyscene.learning.binning import Bins, fit_bins
 from anyscene.learning.boosting import BoostingSettings, Rows, Tree, boost
 from anyscene.model import kernels
+
+OPINION_FLOOR = np.float32(1e-3)
+"""Probabilities below count as equally unlikely."""
+
+OPINION_ROWS = 20_000
+BIAS_RIDGE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -40,10 +51,14 @@ class ClassifierSettings:
 class RegionClassifier:
     """A fitted classifier: trees laid end to end, as in `model.chain`, on plain columns.
 
-    prior : float32[C]. feature, threshold, left, value, roots : see `model.chain.Chain`.
+    bias : float32[C]. opinions : int32[K], the first of the C columns of each opinion. trust : float32[K],
+    what each opinion's logarithms are multiplied by.
+    feature, threshold, left, value, roots : see `model.chain.Chain`.
     """
 
-    prior: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    opinions: NDArray[np.int32]
+    trust: NDArray[np.float32]
     feature: NDArray[np.int32]
     threshold: NDArray[np.float32]
     left: NDArray[np.int32]
@@ -52,11 +67,11 @@ class RegionClassifier:
 
     def predict(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
         """Beliefs float32[n, C] of rows float32[n, D]."""
-        scores = np.zeros((len(x), len(self.prior)), np.float32)
+        scores = np.zeros((len(x), len(self.bias)), np.float32)
         kernels.add_tree_scores(
             np.ascontiguousarray(x), self.feature, self.threshold, self.left, self.value, self.roots, scores
         )
-        start = np.tile(self.prior, (len(x), 1))
+        start = weigh_opinions(x, self.opinions, self.trust, self.bias)
         belief: NDArray[np.float32] = kernels.reweigh(start, np.arange(len(x)), scores)
         return belief
 
@@ -75,12 +90,13 @@ class TrainingRows:
     """Regions to learn from.
 
     x : float32[n, D]. counts : int64[n, C], labeled pixels by class; rows without any teach nothing.
-    fold : int[n].
+    fold : int[n]. opinions : the first of the C columns of each opinion among the columns of x.
     """
 
     x: NDArray[np.float32]
     counts: NDArray[np.int64]
     fold: NDArray[np.integer]
+    opinions: tuple[int, ...] = ()
 
 
 def cross_fit(
@@ -95,8 +111,6 @@ def cross_fit(
         raise DataError(
             f"stacking needs training images of two folds or more, found {len(folds)}; split them"
         )
-    prior = np.maximum(rows.counts.sum(axis=0) / max(rows.counts.sum(), 1), 1e-4)
-    prior = (prior / prior.sum()).astype(np.float32)
     labeled = rows.counts.sum(axis=1) > 0
     sample = _draw(labeled, settings.samples, random)
     bins = fit_bins(rows.x[sample])
@@ -104,16 +118,76 @@ def cross_fit(
     sizes = []
     for fold in folds:
         inside = rows.fold == fold
-        fitted, left_out = (
-            _rows(rows, _draw(labeled & side, most, random), bins, prior, settings)
-            for side, most in ((~inside, settings.samples), (inside, settings.samples // 4))
-        )
-        trees = _boost(fitted, settings.trees, settings, random, left_out)
-        belief[inside] = _classifier(trees, bins, prior).predict(rows.x[inside])
+        fitted = _draw(labeled & ~inside, settings.samples, random)
+        start = _fit_start(rows, fitted, settings)
+        left_out = _rows(rows, _draw(labeled & inside, settings.samples // 4, random), bins, start, settings)
+        trees = _boost(_rows(rows, fitted, bins, start, settings), settings.trees, settings, random, left_out)
+        belief[inside] = _classifier(trees, bins, start).predict(rows.x[inside])
         sizes.append(len(trees))
-    every = _rows(rows, sample, bins, prior, settings)
-    trees = _boost(every, round(np.mean(sizes)), settings, random)
-    return _classifier(trees, bins, prior), belief
+    start = _fit_start(rows, sample, settings)
+    trees = _boost(_rows(rows, sample, bins, start, settings), round(np.mean(sizes)), settings, random)
+    return _classifier(trees, bins, start), belief
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Where trees begin; see `RegionClassifier`."""
+
+    opinions: NDArray[np.int32]
+    trust: NDArray[np.float32]
+    bias: NDArray[np.float32]
+
+    def __call__(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        return weigh_opinions(x, self.opinions, self.trust, self.bias)
+
+
+def weigh_opinions(
+    x: NDArray[np.float32],
+    opinions: NDArray[np.int32],
+    trust: NDArray[np.float32],
+    bias: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """Beliefs q ∝ exp(bias + Σ trust · log opinion), float32[n, C], of rows float32[n, D]."""
+    scores = np.tile(bias, (len(x), 1))
+    for column, weight in zip(opinions, trust, strict=True):
+        scores += weight * np.log(np.maximum(x[:, column : column + len(bias)], OPINION_FLOOR))
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    return np.asarray(
+        np.maximum(scores / scores.sum(axis=1, keepdims=True), kernels.BELIEF_FLOOR), np.float32
+    )
+
+
+def _fit_start(rows: TrainingRows, chosen: NDArray[np.int64], settings: ClassifierSettings) -> _Start:
+    """Weigh opinions so that the weighted cross-entropy is lowest; without any, the prior is left."""
+    chosen = chosen[:: max(1, len(chosen) // OPINION_ROWS)]
+    classes = rows.counts.shape[1]
+    share, weight = _targets(rows.counts[chosen], settings)
+    prior = np.maximum(weight @ share / weight.sum(), 1e-4)
+    bias = np.log(prior / prior.sum()).astype(np.float32)
+    opinions = np.array(rows.opinions, np.int32)
+    if not len(opinions):
+        return _Start(opinions, np.zeros(0, np.float32), bias)
+    logs = np.stack(
+        [np.log(np.maximum(rows.x[chosen, c : c + classes], OPINION_FLOOR)) for c in rows.opinions]
+    )
+
+    def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        trust, own = flat[: len(opinions)], flat[len(opinions) :]
+        scores = np.tensordot(trust, logs, 1) + own
+        scores -= scores.max(axis=1, keepdims=True)
+        belief = np.exp(scores)
+        belief /= belief.sum(axis=1, keepdims=True)
+        part = weight[:, None] / weight.sum()
+        slope = part * (belief - share)
+        value = -(part * share * np.log(np.maximum(belief, 1e-12))).sum() + BIAS_RIDGE * (own**2).sum()
+        return float(value), np.concatenate(
+            [np.einsum("knc,nc->k", logs, slope), slope.sum(axis=0) + 2 * BIAS_RIDGE * own]
+        )
+
+    first = np.concatenate([np.full(len(opinions), 1 / len(opinions)), np.zeros(classes)])
+    found = minimize(loss, first, jac=True, method="L-BFGS-B").x.astype(np.float32)
+    return _Start(opinions, found[: len(opinions)], found[len(opinions) :])
 
 
 def _draw(mask: NDArray[np.bool_], most: int, random: np.random.Generator) -> NDArray[np.int64]:
@@ -125,19 +199,21 @@ def _rows(
     rows: TrainingRows,
     chosen: NDArray[np.int64],
     bins: Bins,
-    prior: NDArray[np.float32],
+    start: _Start,
     settings: ClassifierSettings,
 ) -> Rows:
-    counts = rows.counts[chosen]
+    share, weight = _targets(rows.counts[chosen], settings)
+    x = rows.x[chosen]
+    return Rows(binned=bins.apply(x), truth=share, belief=start(x), weight=weight)
+
+
+def _targets(
+    counts: NDArray[np.int64], settings: ClassifierSettings
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """What rows are fitted to, float32[n, C], and what they weigh, float32[n], one on average."""
     pixels = counts.sum(axis=1, keepdims=True)
     weight = pixels[:, 0].astype(np.float32) ** settings.weight_power
-    return Rows(
-        binned=bins.apply(rows.x[chosen]),
-        truth=(counts / pixels).astype(np.float32),
-        belief=np.tile(prior, (len(chosen), 1)),
-        weight=weight / weight.mean(),
-        fold=np.zeros(len(chosen), np.int8),
-    )
+    return (counts / pixels).astype(np.float32), weight / weight.mean()
 
 
 def _boost(
@@ -153,10 +229,10 @@ def _boost(
         least_curvature=max(settings.boosting.least_curvature, least),
         regularisation=max(settings.boosting.regularisation, least / 2),
     )
-    return boost(rows, trees, 1, boosting, random, left_out, settings.patience)
+    return boost(rows, trees, boosting, random, left_out, settings.patience)
 
 
-def _classifier(trees: list[Tree], bins: Bins, prior: NDArray[np.float32]) -> RegionClassifier:
+def _classifier(trees: list[Tree], bins: Bins, start: _Start) -> RegionClassifier:
     """Lay trees end to end, with thresholds for plain columns in place of bins."""
     sizes = [len(tree.feature) for tree in trees]
     roots = np.cumsum([0, *sizes])[:-1]
@@ -165,9 +241,11 @@ def _classifier(trees: list[Tree], bins: Bins, prior: NDArray[np.float32]) -> Re
     lefts = [np.where(tree.left >= 0, tree.left + root, -1) for tree, root in zip(trees, roots, strict=True)]
     left = np.concatenate([np.zeros(0, np.int32), *lefts]).astype(np.int32)
     threshold = np.where(left >= 0, bins.edges[feature, np.minimum(cut, bins.edges.shape[1] - 1)], 0)
-    values = [np.zeros((0, len(prior)), np.float32), *(tree.values[-1] for tree in trees)]
+    values = [np.zeros((0, len(start.bias)), np.float32), *(tree.value for tree in trees)]
     return RegionClassifier(
-        prior,
+        start.bias,
+        start.opinions,
+        start.trust,
         feature.astype(np.int32),
         threshold.astype(np.float32),
         left,

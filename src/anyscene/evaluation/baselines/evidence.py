@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.features import RegionFeatures
-from anyscene.hierarchy import LAYERS
+from anyscene.features import Bank, RegionFeatures
+from anyscene.hierarchy import LAYERS, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +22,30 @@ class ImageEvidence:
     parents : for each layer, from the whole image to the finest, int32[n_k]: the region of the layer above;
         parents[0] is [0].
     features : for each layer float32[n_k, D], the same columns on all layers.
+    widths : how many of the columns each feature set has, in their order.
+    opinions : the sets whose columns are probabilities of the classes.
     """
 
     image: NDArray[np.uint8]
     regions: NDArray[np.int32]
     parents: tuple[NDArray[np.int32], ...]
     features: tuple[NDArray[np.float32], ...]
+    widths: Mapping[str, int]
+    opinions: tuple[str, ...] = ()
+
+    def opinions_among(self, names: Sequence[str]) -> tuple[int, ...]:
+        """Where the opinions begin among the columns of some feature sets."""
+        ends = np.cumsum([self.widths[name] for name in names]).tolist()
+        return tuple(
+            end - self.widths[name] for name, end in zip(names, ends, strict=True) if name in self.opinions
+        )
+
+    def columns(self, names: Sequence[str]) -> NDArray[np.float32]:
+        """What these feature sets say of the finest regions, float32[n, D'], in this order."""
+        ends = dict(zip(self.widths, np.cumsum(list(self.widths.values())).tolist(), strict=True))
+        return np.concatenate(
+            [self.features[-1][:, ends[name] - self.widths[name] : ends[name]] for name in names], axis=1
+        )
 
     def ancestors(self, layer: int) -> NDArray[np.int32]:
         """The region of a layer that each finest region lies in, int32[n]."""
@@ -88,18 +106,47 @@ def summarise(evidence: ImageEvidence) -> RegionSummary:
     return RegionSummary(table[:, :2].copy(), table[:, 2:].copy(), area.astype(np.float32))
 
 
-def gather(features: RegionFeatures, names: Sequence[str]) -> ImageEvidence:
-    """Grow the whole tree and compute the named feature sets on all its layers."""
+def gather(
+    features: RegionFeatures, names: Sequence[str], classes: int, finest_only: bool = False
+) -> ImageEvidence:
+    """Grow the whole tree and compute the named feature sets on all its layers, or on the finest alone."""
     tree = features.layers.tree
     tree.grow(LAYERS)
+    tables: list[dict[str, NDArray[np.float32]]] = []
+    for layer in range(LAYERS):
+        wanted = names if layer == LAYERS - 1 or not finest_only else ()
+        tables.append({name: features.features(name, layer) for name in wanted})
+    return assemble(features.view.image, tree, features.bank, tables, classes)
+
+
+def assemble(
+    frame: NDArray[np.uint8],
+    tree: Tree,
+    bank: Bank,
+    tables: Sequence[Mapping[str, NDArray[np.float32]]],
+    classes: int,
+) -> ImageEvidence:
+    """Put together what is known of an image. tables : for each layer, float32[n_k, D] by feature set.
+
+    Of sets that speak of classes only the probabilities are kept: what follows them, an embedding, differs
+    between networks that were fitted to different halves, so nothing can be learned from it across them.
+    """
+    names = tuple(tables[-1])
+    opinions = tuple(name for name in names if bank[name].speaks_of_classes)
+    kept = [
+        {name: table[:, :classes] if name in opinions else table for name, table in layer.items()}
+        for layer in tables
+    ]
     height, width = tree.size
     blocks = tree.pixels.repeat(tree.stride, axis=0).repeat(tree.stride, axis=1)
     return ImageEvidence(
-        features.view.image,
+        frame,
         np.ascontiguousarray(blocks[:height, :width]),
         tuple(tree.parents),
         tuple(
-            np.concatenate([features.features(name, layer) for name in names], axis=1)
-            for layer in range(LAYERS)
+            np.concatenate([np.zeros((len(parents), 0), np.float32), *layer.values()], axis=1)
+            for parents, layer in zip(tree.parents, kept, strict=True)
         ),
+        {name: kept[-1][name].shape[1] for name in names},
+        opinions,
     )

@@ -10,13 +10,14 @@ from safetensors.numpy import save
 
 from anyscene.errors import ModelError
 from anyscene.evaluation.baselines.dcrf import RegionCrfLabeler
+from anyscene.evaluation.baselines.feature_selection import FeatureSelection
 from anyscene.evaluation.baselines.hdcrf import PixelCrfLabeler
 from anyscene.evaluation.baselines.inference_machine import InferenceMachine
 from anyscene.evaluation.baselines.labeler import Labeler
 from anyscene.files import write_atomically
 
 BASELINES: dict[str, type[Labeler]] = {
-    cls.name: cls for cls in (RegionCrfLabeler, InferenceMachine, PixelCrfLabeler)
+    cls.name: cls for cls in (FeatureSelection, RegionCrfLabeler, InferenceMachine, PixelCrfLabeler)
 }
 """By the paper's names."""
 

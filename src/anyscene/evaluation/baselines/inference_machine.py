@@ -54,10 +54,12 @@ class InferenceMachine:
         for k in range(len(images[0].evidence.parents)):
             inputs = [with_context(image.evidence, k, q) for image, q in zip(images, beliefs, strict=True)]
             sizes = [len(x) for x in inputs]
+            own = images[0].evidence
             rows = TrainingRows(
                 np.concatenate(inputs),
                 np.concatenate([layer_counts[k] for layer_counts in counts]),
                 np.repeat([image.fold for image in images], sizes),
+                own.opinions_among(list(own.widths)),
             )
             classifier, belief = cross_fit(rows, settings or SETTINGS, random)
             layers.append(classifier)

@@ -1,0 +1,107 @@
+"""Running the anytime systems: policies over one pool of actions, by predicted costs or by the clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from anyscene.engine import Engine
+from anyscene.evaluation.images import ScoredImage
+from anyscene.evaluation.traces import Trace
+from anyscene.model.loss import labeling_loss
+from anyscene.model.modelfile import TrainedModel
+from anyscene.model.policies import Oracle, Policy, RandomPolicy, StaticPolicy
+from anyscene.model.rollout import Model, true_action_value, walk
+from anyscene.model.state import State
+
+LEARNED = {"dnm": "D-NM", "dm": "D-M"}
+"""The policies that a model file holds, by the name of the system."""
+
+
+def policy_for(system: str, trained: TrainedModel, image: ScoredImage, seed: int) -> Policy:
+    """The policy of an anytime system; the oracle's is made for one image, whose truth it knows.
+
+    seed : of RS, another for each image.
+    """
+    if system in LEARNED:
+        return trained.policies[LEARNED[system]]
+    if system == "sm":
+        return StaticPolicy(trained.static)
+    if system == "rs":
+        return RandomPolicy(np.random.default_rng(seed))
+    return Oracle(
+        partial(
+            true_action_value,
+            model=trained.model,
+            policy=trained.policies["D-NM"],
+            evidence=image.evidence,
+            truth=image.truth,
+            alpha=loss_weight(trained),
+            gamma=discount(trained),
+        )
+    )
+
+
+def loss_weight(trained: TrainedModel) -> float:
+    """The α of Eq. 3 that a model was trained with."""
+    return float(trained.record.get("config", {}).get("alpha", 0.5))
+
+
+def discount(trained: TrainedModel) -> float:
+    """The largest γ that was tried in training: the most that a policy of the model looks ahead."""
+    return float(max(trained.record.get("config", {}).get("gammas", [0.5])))
+
+
+def trace_by_costs(
+    model: Model, policy: Policy, image: ScoredImage, alpha: float, upfront: bool = False
+) -> Trace:
+    """Run a policy at the costs that the model predicts.
+
+    upfront : charge the whole tree before the first action, as the paper does; decisions stay the same.
+    """
+    states, actions = [model.start()], []
+    for _, action, state in walk(model, policy, image.evidence):
+        states.append(state)
+        actions.append(action)
+    grow = model.costs.grow
+    later = [float(grow[state.finest + 1 :].sum()) if upfront else 0.0 for state in states]
+    costs = [state.cost + more for state, more in zip(states, later, strict=True)]
+    return _trace(image, states, costs, actions, alpha)
+
+
+def trace_by_clock(engine: Engine, image: ScoredImage, alpha: float, upfront: bool = False) -> Trace:
+    """Run an engine's policy on the decoded image and time every action; painting is charged from the start.
+
+    upfront : grow the whole tree, by the clock, before the first action.
+    """
+    begun = time.perf_counter()
+    run = engine.begin(image.scene.image)
+    if upfront:
+        run.look().nodes(run.look().layer_count - 1)
+    spent = [time.perf_counter() - begun]
+    states = [run.state]
+    while True:
+        begun = time.perf_counter()
+        if not run.advance():
+            break
+        spent.append(time.perf_counter() - begun)
+        states.append(run.state)
+    begun = time.perf_counter()
+    run.labeling()
+    painting = time.perf_counter() - begun
+    costs = [1e3 * (painting + elapsed) for elapsed in np.cumsum(spent)]
+    return _trace(image, states, costs, run.taken, alpha)
+
+
+def _trace(
+    image: ScoredImage, states: Sequence[State], costs: Sequence[float], actions: Sequence[int], alpha: float
+) -> Trace:
+    return Trace(
+        np.array(costs, np.float64),
+        np.array([labeling_loss(state, image.truth, alpha) for state in states]),
+        np.stack([image.confusion(state) for state in states]),
+        np.array(actions, np.int64),
+    )

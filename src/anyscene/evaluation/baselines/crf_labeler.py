@@ -1,0 +1,104 @@
+"""What the two CRF baselines share: a data term, a CRF's parameters, a temperature, one file format."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.evaluation.baselines.classifier import ClassifierSettings, RegionClassifier
+from anyscene.evaluation.baselines.data_term import DataTerm, fit_data_term, spread
+from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
+from anyscene.evaluation.baselines.labeler import (
+    Arrays,
+    BeliefMap,
+    Parameters,
+    best_temperature,
+    parameters_from_arrays,
+    parameters_to_arrays,
+    prefixed,
+    soften,
+    under,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CrfLabeler(ABC, Generic[Parameters]):
+    """A classifier of the finest regions, refined by a CRF; `temperature` softens what mean-field is sure of.
+
+    A subclass says what its CRF does to beliefs and how its parameters are chosen.
+    """
+
+    data_term: RegionClassifier
+    parameters: Parameters
+    temperature: float
+    name: ClassVar[str]
+    search_images: ClassVar[int]
+    parameter_class: ClassVar[type[Any]]
+
+    @staticmethod
+    @abstractmethod
+    def refine(belief: NDArray[np.float32], evidence: ImageEvidence, parameters: Any) -> BeliefMap:
+        """The CRF's beliefs from what the data term says of the finest regions, float32[n, C]."""
+
+    @staticmethod
+    @abstractmethod
+    def choose(beliefs: Sequence[NDArray[np.float32]], images: Sequence[LabeledImage], classes: int) -> Any:
+        """Parameters that label these training images best, given out-of-fold beliefs."""
+
+    @classmethod
+    def fit(
+        cls,
+        images: Sequence[LabeledImage],
+        classes: int,
+        random: np.random.Generator,
+        settings: ClassifierSettings | None = None,
+    ) -> Self:
+        """Learn the data term from all images, then the CRF on its out-of-fold beliefs."""
+        term = fit_data_term(images, classes, settings or ClassifierSettings(), random)
+        return cls.on_data_term(term, images, classes)
+
+    @classmethod
+    def on_data_term(
+        cls, term: DataTerm, images: Sequence[LabeledImage], classes: int, search_images: int | None = None
+    ) -> Self:
+        """Learn the CRF for a data term fitted to these images, trying parameters on some of them."""
+        chosen = spread(len(images), search_images or cls.search_images)
+        few, beliefs = [images[i] for i in chosen], [term.beliefs[i] for i in chosen]
+        parameters = cls.choose(beliefs, few, classes)
+        refined = [cls.refine(q, own.evidence, parameters) for q, own in zip(beliefs, few, strict=True)]
+        return cls(term.classifier, parameters, best_temperature(refined, [image.truth for image in few]))
+
+    def label(self, evidence: ImageEvidence) -> BeliefMap:
+        """Beliefs of the CRF."""
+        return self.label_by(evidence.features[-1], evidence)
+
+    def label_by(self, columns: NDArray[np.float32], evidence: ImageEvidence) -> BeliefMap:
+        """Beliefs of the CRF whose data term looks at these columns of the finest regions, float32[n, D]."""
+        refined = self.refine(self.data_term.predict(columns), evidence, self.parameters)
+        return BeliefMap(soften(refined.belief, self.temperature), refined.cells)
+
+    def label_without_crf(self, evidence: ImageEvidence) -> BeliefMap:
+        """Beliefs of the data term alone."""
+        return BeliefMap(self.data_term.predict(evidence.features[-1]), evidence.regions)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that was learned."""
+        return (
+            prefixed("data_term", self.data_term.arrays())
+            | prefixed("parameters", parameters_to_arrays(self.parameters))
+            | {"temperature": np.asarray(self.temperature)}
+        )
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Self:
+        """The inverse of `arrays`."""
+        return cls(
+            RegionClassifier.from_arrays(under("data_term", arrays)),
+            parameters_from_arrays(cls.parameter_class, under("parameters", arrays)),
+            arrays["temperature"].item(),
+        )

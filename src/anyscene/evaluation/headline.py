@@ -1,0 +1,119 @@
+"""The few figures that say how good an anytime labeler is, derived from curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from anyscene.evaluation.scores import Scores, first_cost, step_values
+
+SHARES = (0.90, 0.95, 0.99, 1.00)
+"""Of HIM's pixel accuracy."""
+
+CLOSE = 0.001
+"""S-M's best accuracy counts as reached this far below: its last tenth of a point may cost any amount."""
+
+FRONTIER_START = 1.6
+"""D-NM is held against the network alone from this many times its smallest input size's cost on."""
+
+POINTS = 512
+
+
+def headline(scores: Mapping[str, Scores]) -> dict[str, Any]:
+    """All figures that the systems at hand allow; costs in ms, accuracies as fractions, None: never reached.
+
+    him_cost_share : {"90": …}, D-NM's cost for so many percent of HIM's pixel accuracy, over HIM's cost.
+    sm_cost_ratio : D-NM's cost over S-M's, for S-M's best accuracy less 0.1 points ("best") and for shares of
+    HIM's.
+    frontier : D-NM less the network alone, mean and lowest over log cost.
+    oracle_gain_share : the area between D-NM and S-M over log cost, over that between the oracle and S-M.
+    """
+    figures: dict[str, Any] = {}
+    if "D-NM" not in scores:
+        return figures
+    ours = scores["D-NM"]
+    if "HIM" in scores:
+        figures["him_cost_share"] = _him_shares(ours, scores["HIM"])
+    if "S-M" in scores:
+        figures["sm_cost_ratio"] = _static_ratios(ours, scores["S-M"], scores.get("HIM"))
+    if "CNN" in scores:
+        figures["frontier"] = _against_frontier(ours, scores["CNN"])
+    if "S-M" in scores and "Oracle" in scores:
+        figures["oracle_gain_share"] = _oracle_share(ours, scores["S-M"], scores["Oracle"])
+    return figures
+
+
+def describe(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The figures in words: what, and how much."""
+    rows = []
+    for share, value in figures.get("him_cost_share", {}).items():
+        rows.append((f"share of HIM's cost for {share} % of its pixel accuracy", _percent(value)))
+    for which, value in figures.get("sm_cost_ratio", {}).items():
+        wanted = "S-M's best accuracy − 0.1" if which == "best" else f"{which} % of HIM's accuracy"
+        rows.append((f"D-NM's cost over S-M's for {wanted}", "–" if value is None else f"{value:.2f}"))
+    if frontier := figures.get("frontier"):
+        span = f"{frontier['from_ms']:.3g} to {frontier['to_ms']:.3g} ms"
+        rows.append((f"D-NM above the network alone, mean over {span}", _points(frontier["mean_difference"])))
+        rows.append(("… and at its lowest", _points(frontier["lowest_difference"])))
+    if "oracle_gain_share" in figures:
+        rows.append(
+            ("share of the oracle's gain over S-M that D-NM gets", _percent(figures["oracle_gain_share"]))
+        )
+    return rows
+
+
+def _him_shares(ours: Scores, him: Scores) -> dict[str, float | None]:
+    best = float(him.final.pixel[0])
+    return {f"{100 * share:g}": _ratio(_cost_of(ours, share * best), him.cost_ms) for share in SHARES}
+
+
+def _static_ratios(ours: Scores, static: Scores, him: Scores | None) -> dict[str, float | None]:
+    wanted = {"best": float(static.curve.pixel.max()) - CLOSE}
+    if him:
+        wanted |= {f"{100 * share:g}": share * float(him.final.pixel[0]) for share in SHARES[:-1]}
+    return {which: _ratio(_cost_of(ours, value), _cost_of(static, value)) for which, value in wanted.items()}
+
+
+def _against_frontier(ours: Scores, network: Scores) -> dict[str, float | None]:
+    """Compare at the same costs; the frontier at a cost is the best size that costs no more."""
+    first, last = FRONTIER_START * float(network.curve.cost.min()), float(network.curve.cost.max())
+    budgets = np.geomspace(first, max(first, last), POINTS)
+    order = np.argsort(network.curve.cost)
+    best = np.maximum.accumulate(network.curve.pixel[order])
+    theirs = step_values(network.curve.cost[order], best, budgets)
+    difference = step_values(ours.curve.cost, ours.curve.pixel, budgets) - theirs
+    known = difference[np.isfinite(difference)]
+    return {
+        "from_ms": first,
+        "to_ms": last,
+        "mean_difference": float(known.mean()) if len(known) else None,
+        "lowest_difference": float(known.min()) if len(known) else None,
+    }
+
+
+def _oracle_share(ours: Scores, static: Scores, oracle: Scores) -> float | None:
+    """From the first cost that all have labels for to the last at which one of the three still changes."""
+    three = (ours, static, oracle)
+    first = max(float(scores.curve.cost[0]) for scores in three)
+    last = max(float(scores.curve.cost[-1]) for scores in three)
+    budgets = np.geomspace(first, max(first, last), POINTS)
+    d, s, o = (step_values(scores.curve.cost, scores.curve.pixel, budgets).mean() for scores in three)
+    return _ratio(float(d - s), float(o - s)) if o > s else None
+
+
+def _cost_of(scores: Scores, accuracy: float) -> float | None:
+    return first_cost(scores.curve.cost, scores.curve.pixel, accuracy)
+
+
+def _ratio(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else part / whole
+
+
+def _percent(value: float | None) -> str:
+    return "never" if value is None else f"{100 * value:.1f} %"
+
+
+def _points(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:+.2f} points"

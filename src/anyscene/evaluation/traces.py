@@ -1,0 +1,66 @@
+"""`Trace`: one system on one image, how much it had spent and how well it labeled after every step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from anyscene.files import write_atomically
+from anyscene.metrics import Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What a system had at each of its K steps; systems that answer once have a single one.
+
+    cost : float64[K], milliseconds, never falling. loss : float64[K], the labeling loss (Eq. 3).
+    counts : int64[K, C, C + 1], a confusion matrix for each step, see `metrics`.
+    actions : int64[K - 1] for the anytime systems, whose first step is the prior; empty for others.
+    """
+
+    cost: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    counts: Counts
+    actions: NDArray[np.int64]
+
+    def last_within(self, budgets: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The last step that ends within each budget; the first where none does."""
+        return np.maximum(np.searchsorted(self.cost, budgets, side="right") - 1, 0)
+
+
+def count_by_region(truth: NDArray[np.int64], labels: NDArray[np.integer]) -> Counts:
+    """The confusion matrix of regions that get one label each.
+
+    truth : int64[N, C], known pixels of each region by class. labels : int[N].
+    """
+    classes = truth.shape[1]
+    given = np.eye(classes + 1, dtype=np.int64)[labels]
+    return np.asarray(truth.T @ given, np.int64)
+
+
+def save_traces(path: Path, traces: Sequence[Trace]) -> None:
+    """Write the traces of some images, wholly or not at all."""
+    arrays = {
+        f"{i}/{part.name}": np.ascontiguousarray(getattr(trace, part.name))
+        for i, trace in enumerate(traces)
+        for part in fields(Trace)
+    }
+    with write_atomically(path) as file:
+        file.write(save(arrays))
+
+
+def load_traces(path: Path) -> list[Trace] | None:
+    """The traces that `save_traces` wrote; None when there is no such file, or one that is cut short."""
+    try:
+        arrays: dict[str, NDArray[Any]] = load_file(path)
+    except (OSError, SafetensorError):
+        return None
+    count = len(arrays) // len(fields(Trace))
+    return [Trace(**{part.name: arrays[f"{i}/{part.name}"] for part in fields(Trace)}) for i in range(count)]

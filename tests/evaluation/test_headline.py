@@ -1,0 +1,141 @@
+"""Headline figures, on curves that can be worked out by hand."""
+
+import numpy as np
+import pytest
+
+from anyscene.evaluation.headline import describe, headline
+from anyscene.evaluation.scores import (
+    Curve,
+    Scores,
+    anytime_scores,
+    budget_grid,
+    first_cost,
+    fixed_scores,
+    point_at,
+    step_values,
+)
+from anyscene.evaluation.traces import Trace, count_by_region, load_traces, save_traces
+
+
+def confusion(accuracy):
+    """A thousand pixels of one class, so many of them right."""
+    right = round(1000 * accuracy)
+    return np.array([[right, 1000 - right, 0], [0, 0, 0]], np.int64)
+
+
+def curve(points):
+    costs, accuracies = zip(*points, strict=True)
+    counts = np.stack([confusion(accuracy) for accuracy in accuracies])
+    return Curve(np.array(costs, float), counts, np.zeros(len(costs)))
+
+
+def scores(name, points, anytime=True):
+    whole = curve(points)
+    return Scores(name, anytime, whole, points[-1][0], curve(points[-1:]))
+
+
+HIM = scores("HIM", [(200, 0.8)], anytime=False)
+STATIC = scores("S-M", [(1, 0.2), (8, 0.6), (16, 0.73), (64, 0.77)])
+OURS = scores("D-NM", [(1, 0.2), (4, 0.6), (8, 0.72), (32, 0.78), (100, 0.8)])
+ORACLE = scores("Oracle", [(1, 0.2), (2, 0.8)])
+NETWORK = scores("CNN", [(10, 0.7), (40, 0.65), (64, 0.79)], anytime=False)
+
+
+def figures():
+    return headline({own.name: own for own in (OURS, STATIC, ORACLE, HIM, NETWORK)})
+
+
+def test_shares_of_the_full_costs():
+    shares = figures()["him_cost_share"]
+    # 90 % of 0.8 is 0.72, reached at 8 of 200 ms; 95 % is 0.76, 99 % 0.792, 100 % 0.8
+    assert shares == {
+        "90": pytest.approx(0.04),
+        "95": pytest.approx(0.16),
+        "99": pytest.approx(0.5),
+        "100": pytest.approx(0.5),
+    }
+
+
+def test_ratios_to_the_static_sequence():
+    ratios = figures()["sm_cost_ratio"]
+    # S-M's best is 0.77: 0.769 at 64 ms, ours at 32; 0.72 at 16 against 8; 0.76 at 64 against 32
+    assert ratios == {
+        "best": pytest.approx(0.5),
+        "90": pytest.approx(0.5),
+        "95": pytest.approx(0.5),
+        "99": None,  # S-M never gets there
+    }
+
+
+def test_differences_to_the_network_alone():
+    frontier = figures()["frontier"]
+    assert frontier["from_ms"] == pytest.approx(16)
+    assert frontier["to_ms"] == pytest.approx(64)
+    # from 16 to 32 ms 0.72 against 0.70; from 32 on 0.78 against 0.70; at 64, the last point, against 0.79
+    assert frontier["mean_difference"] == pytest.approx((0.02 + 0.08) / 2, abs=1e-3)
+    assert frontier["lowest_difference"] == pytest.approx(-0.01)
+
+
+def test_share_of_the_oracles_gain():
+    # in units of log2 cost from 1 to 100: areas between the curves
+    log = np.log2
+    full = log(100)
+    s = (0.2 * 3 + 0.6 * 1 + 0.73 * 2 + 0.77 * (full - 6)) / full
+    d = (0.2 * 2 + 0.6 * 1 + 0.72 * 2 + 0.78 * (full - 5)) / full
+    o = (0.2 * 1 + 0.8 * (full - 1)) / full
+    assert figures()["oracle_gain_share"] == pytest.approx((d - s) / (o - s), abs=0.01)
+
+
+def test_figures_need_only_the_systems_they_speak_of():
+    assert headline({"S-M": STATIC}) == {}
+    assert headline({"D-NM": OURS}) == {}
+    assert headline({"D-NM": OURS, "HIM": HIM}).keys() == {"him_cost_share"}
+    words = dict(describe(figures()))
+    assert words["share of HIM's cost for 90 % of its pixel accuracy"] == "4.0 %"
+    assert words["D-NM's cost over S-M's for 99 % of HIM's accuracy"] == "–"
+
+
+def test_step_functions():
+    cost, values = np.array([1.0, 2.0]), np.array([0.5, 0.7])
+    found = step_values(cost, values, np.array([0.5, 1.0, 1.9, 2.0, 9.0]))
+    np.testing.assert_array_equal(found, [np.nan, 0.5, 0.5, 0.7, 0.7])
+    assert first_cost(cost, values, 0.6) == 2
+    assert first_cost(cost, values, 0.8) is None
+    assert point_at(STATIC.curve, 0.5) is None
+    assert point_at(STATIC.curve, 20).pixel[0] == pytest.approx(0.73)
+
+
+def trace(costs, accuracies):
+    counts = np.stack([confusion(accuracy) for accuracy in accuracies])
+    return Trace(np.array(costs, float), np.arange(len(costs), dtype=float), counts, np.zeros(0, np.int64))
+
+
+def test_curves_pool_what_each_image_had_within_a_budget():
+    traces = [trace([1, 2, 8], [0.2, 0.6, 0.8]), trace([1, 4], [0.4, 1.0])]
+    budgets = budget_grid([traces], points=4)
+    np.testing.assert_allclose(budgets, [1, 2, 4, 8])
+    found = anytime_scores("D-NM", traces, budgets)
+    np.testing.assert_allclose(found.curve.pixel, [0.3, 0.5, 0.8, 0.9])
+    np.testing.assert_allclose(found.curve.loss, [0, 0.5, 1, 1.5])
+    assert found.cost_ms == 6
+    assert found.final.pixel[0] == pytest.approx(0.9)
+    same = fixed_scores("F-SM", [trace([1, 3], [0.2, 0.6]), trace([2, 5], [0.4, 0.8])])
+    np.testing.assert_allclose(same.curve.cost, [1.5, 4])
+    np.testing.assert_allclose(same.curve.pixel, [0.3, 0.7])
+
+
+def test_regions_are_counted_as_their_pixels_would_be():
+    truth = np.array([[3, 1], [0, 5], [2, 2]])
+    np.testing.assert_array_equal(count_by_region(truth, np.array([0, 1, 1])), [[3, 2, 0], [1, 7, 0]])
+
+
+def test_traces_come_back_as_written_and_cut_files_are_made_anew(tmp_path):
+    path = tmp_path / "traces.safetensors"
+    assert load_traces(path) is None
+    written = [trace([1, 2], [0.1, 0.2]), trace([3], [0.5])]
+    save_traces(path, written)
+    for ours, theirs in zip(load_traces(path), written, strict=True):
+        np.testing.assert_array_equal(ours.counts, theirs.counts)
+        np.testing.assert_array_equal(ours.cost, theirs.cost)
+    path.write_bytes(path.read_bytes()[:-10])
+    assert load_traces(path) is None
