@@ -298,3 +298,11 @@ def test_halve_takes_means_of_blocks_and_repeats_an_odd_border(size):
     padded = np.pad(image, [(0, size[0] % 2), (0, size[1] % 2), (0, 0)], mode="edge").astype(float)
     means = padded.reshape(padded.shape[0] // 2, 2, padded.shape[1] // 2, 2, 3).mean((1, 3))
     assert np.abs(halve(image) - means).max() <= 0.5
+
+
+@pytest.mark.parametrize("size", [(1, 1), (7, 10), (8, 5), (13, 16)])
+def test_quarter_takes_means_of_blocks_and_repeats_the_border(size):
+    image = make_image(0, 5, *size)
+    padded = np.pad(image, [(0, -size[0] % 4), (0, -size[1] % 4), (0, 0)], mode="edge").astype(float)
+    means = padded.reshape(padded.shape[0] // 4, 4, padded.shape[1] // 4, 4, 3).mean((1, 3))
+    assert np.array_equal(pixel_kernels.quarter(image), np.floor(means + 0.5))

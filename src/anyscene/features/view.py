@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from anyscene.errors import DataError
 from anyscene.features.ledger import Ledger, Work
-from anyscene.hierarchy.pyramid import halve
+from anyscene.hierarchy.pyramid import next_level
 
 
 class Rect(NamedTuple):
@@ -90,7 +90,7 @@ class View:
         return self._maps[key]
 
     def _shrink(self, stride: int) -> NDArray[np.uint8]:
-        return self.image if stride == 1 else halve(self._shrink(stride // 2))
+        return self.image if stride == 1 else next_level(self._shrink, stride)
 
     def shared_work(self, name: str, stride: int = 1) -> Work:
         """What computing a shared map amounts to."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from anyscene.hierarchy.pixel_kernels import quarter
 
 WORKING_LONG_SIDE = 480
 
@@ -26,3 +30,15 @@ def halve(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
         image = cv2.copyMakeBorder(image, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
     size = (width + 1) // 2, (height + 1) // 2
     return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+
+
+def next_level(shrunk: Callable[[int], NDArray[np.uint8]], stride: int) -> NDArray[np.uint8]:
+    """The level of a pyramid that has `stride` (2, 4, 8 ...), made of one that `shrunk` gives.
+
+    A quarter comes from the image itself: layers that need it can do without half the size.
+    """
+    if stride != 4:
+        return halve(shrunk(stride // 2))
+    # Writeable, though nothing is written: kernels are compiled for such arrays.
+    small: NDArray[np.uint8] = quarter(np.require(shrunk(1), requirements=["C", "W"]))
+    return small

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from anyscene.errors import ConfigError
 from anyscene.hierarchy import pixel_kernels, region_kernels
 from anyscene.hierarchy.level import Level, make_level
-from anyscene.hierarchy.pyramid import halve
+from anyscene.hierarchy.pyramid import next_level
 from anyscene.hierarchy.scales import LAYERS, layer_strides, region_counts
 
 
@@ -58,7 +58,7 @@ class Tree:
         self.boxes = [_frozen(np.array([[0, 0, height, width]], np.int32))]
         self._counts = region_counts(height * width)
         # Writeable, though nothing is written: kernels are compiled for such arrays.
-        self._pyramid = [np.require(image, requirements=["C", "W"])]
+        self._pyramid = {1: np.require(image, requirements=["C", "W"])}
         self._level: Level | None = None
         self._pixels: NDArray[np.int32] | None = None
         # From the regions of the level in hand to the finest layer.
@@ -109,10 +109,9 @@ class Tree:
 
     def shrunk(self, stride: int) -> NDArray[np.uint8]:
         """The image with each block of `stride` x `stride` pixels (a power of two) as one; computed once."""
-        step = stride.bit_length() - 1
-        while len(self._pyramid) <= step:
-            self._pyramid.append(halve(self._pyramid[-1]))
-        return self._pyramid[step]
+        if stride not in self._pyramid:
+            self._pyramid[stride] = next_level(self.shrunk, stride)
+        return self._pyramid[stride]
 
     def _add_layer(self) -> None:
         stride, count = self.strides[self.depth], self._counts[self.depth]
@@ -139,6 +138,7 @@ def warm_up() -> None:
     """Compile (or load) all that growing a tree needs."""
     tree = Tree(np.zeros((1, 1, 3), np.uint8))
     tree.grow(LAYERS)
+    tree.shrunk(4)
     tree.adjacency(LAYERS - 1)
 
 
