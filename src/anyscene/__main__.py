@@ -2,4 +2,5 @@
 
 from anyscene.apps.main import main
 
-main()
+if __name__ == "__main__":  # processes that commands start import this module too
+    main()

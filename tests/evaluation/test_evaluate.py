@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 from anyscene import metrics
 from anyscene.apps.main import app
 from anyscene.errors import AnysceneError, ConfigError, DataError, ModelError
+from anyscene.evaluation.baselines.classifier import ClassifierSettings
 from anyscene.evaluation.evaluate import Request, evaluate
+from anyscene.evaluation.fitting import fit_baselines
 from anyscene.evaluation.results import read_results
 from tests.data.trees import folder
 
@@ -157,6 +159,36 @@ def test_unknown_systems_are_named(model_file, tmp_path):
 def test_scores_on_training_images_come_with_a_warning(model_file, tmp_path):
     found = evaluate(Request(SPEC, "train", str(model_file), tmp_path, ("sm",), images=2))
     assert "training images" in found.notes[0]
+
+
+@pytest.fixture(scope="module")
+def fitted(streets, tmp_path_factory):
+    """Baselines that were fitted quickly, with all eight feature sets."""
+    folder = tmp_path_factory.mktemp("baselines")
+    fast = ClassifierSettings(trees=8, samples=1500)
+    systems = ("fsm", "dcrf", "him", "data-term")
+    fit_baselines(streets, "train", systems, folder, None, lambda *_: None, fast)
+    return folder
+
+
+def test_fitted_baselines_beside_the_model(fitted, model_file, tmp_path):
+    systems = ("dnm", "sm", "fsm", "dcrf", "him")
+    request = Request(SPEC, "val", str(model_file), tmp_path, systems, baselines=fitted)
+    found = evaluate(request)
+    assert list(found.scores) == ["D-NM", "S-M", "F-SM", "DCRF", "HIM", "Data term"]
+    costs = {name: own.cost_ms for name, own in found.scores.items()}
+    assert costs["Data term"] < costs["DCRF"]
+    for name in ("DCRF", "HIM"):
+        assert found.scores[name].final.pixel[0] > 0.4  # the prior's is below 0.3
+    stages = found.scores["F-SM"].curve.cost
+    assert (np.diff(stages) > 0).all()
+    assert found.document["headline"].keys() == {"him_cost_share", "sm_cost_ratio"}
+
+
+def test_baselines_of_other_data_are_refused(fitted, model_file, tmp_path):
+    other = "streets:24?size=120x90"
+    with pytest.raises(ConfigError, match="another 'images'"):
+        evaluate(Request(other, "val", str(model_file), tmp_path, ("him",), baselines=fitted))
 
 
 def test_compare_puts_reports_side_by_side(report, tmp_path):

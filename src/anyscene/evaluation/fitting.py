@@ -103,7 +103,7 @@ def fit_baselines(
     _claim(folder, data, backbone)
     wanted = [key for key in systems if not _file(folder, key).exists()]
     document = _read(folder / COSTS) if (folder / COSTS).exists() else {}
-    if not wanted and all(key in document["systems"] for key in systems):
+    if not wanted and all(key in document.get("systems", {}) for key in systems):
         return
     banks = _banks(data, folder, backbone, report)
     if not document:
