@@ -26,19 +26,17 @@ def region_graph(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
     """Pairs of neighbours int32[m, 2], the lower number first; their outlines' lengths and summed contrasts.
 
-    Regions parted by `OUTLINE` are no neighbours. Pairs are found in a hash table.
+    Regions parted by `OUTLINE` are no neighbours. A pair is found in a list kept by its higher number: the
+    regions that began before another and touch it all cross the row of its first pixel, so lists are short.
     """
     h, w = regions.shape
     most = 3 * count  # the graph is planar
     pairs = np.empty((most, 2), np.int32)
     lengths = np.zeros(most)
     contrasts = np.zeros(most)
-    bits = 4
-    while 1 << bits < 2 * most:
-        bits += 1
-    table = np.full(1 << bits, NONE)
-    mask = np.uint32((1 << bits) - 1)
-    found = np.uint32(0)
+    first = np.full(count, -1, np.int32)
+    following = np.empty(most, np.int32)
+    found = 0
     for y in range(h):
         for x in range(w):
             here = regions[y, x]
@@ -50,16 +48,16 @@ def region_graph(
                 if here == there:
                     continue
                 low, high = min(here, there), max(here, there)
-                slot = np.uint32(np.uint32(low) * np.uint32(0x9E3779B1) + np.uint32(high)) & mask
-                while table[slot] != NONE and (pairs[table[slot], 0] != low or pairs[table[slot], 1] != high):
-                    slot = np.uint32(slot + np.uint32(1)) & mask
-                pair = table[slot]
-                if pair == NONE:
+                pair = first[high]
+                while pair >= 0 and pairs[pair, 0] != low:
+                    pair = following[pair]
+                if pair < 0:
                     pair = found
-                    found += np.uint32(1)
-                    table[slot] = pair
+                    found += 1
                     pairs[pair, 0] = low
                     pairs[pair, 1] = high
+                    following[pair] = first[high]
+                    first[high] = pair
                 lengths[pair] += 1
                 contrasts[pair] += weight
     return pairs[:found], lengths[:found], contrasts[:found] / STEPS
