@@ -55,9 +55,6 @@ def model_file(streets, tmp_path_factory):
 
     config = TrainConfig(
         sets=("color", "position"),
-        folds=2,
-        held_out=0.3,
-        block=1,
         thresholds=(0.0, 0.6),
         lambdas=(0.0,),
         bundles=(1, 5),

@@ -73,7 +73,15 @@ def random_chain(
     left[::3] = 3 * np.arange(trees) + 1
     value = random.normal(scale=0.5, size=(3 * trees, CLASSES)).astype(np.float32)
     threshold = random.normal(scale=0.5, size=3 * trees).astype(np.float32)
-    return Chain(source, column, feature, threshold, left, value, 3 * np.arange(trees, dtype=np.int32))
+    blend = (
+        np.array([PARENT_BELIEF], np.int16),
+        random.normal(size=1).astype(np.float32),
+        random.normal(scale=0.5, size=CLASSES).astype(np.float32),
+    )
+    without = np.zeros(0, np.int16), np.zeros(0, np.float32), np.zeros(CLASSES, np.float32)
+    roots = 3 * np.arange(trees, dtype=np.int32)
+    parts = blend if random.random() < 0.5 else without
+    return Chain(*parts, source, column, feature, threshold, left, value, roots)
 
 
 def random_model(random: np.random.Generator, max_steps: int = 8) -> Model:

@@ -7,7 +7,7 @@ import pytest
 
 from anyscene.learning.binning import fit_bins
 from anyscene.learning.boosting import BoostingSettings
-from anyscene.learning.corpus import HELD_OUT, Corpus, Example, assign_folds
+from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.policies import constant, learn_policies, run_all
 from anyscene.learning.policy_iteration import IterationSettings
 from anyscene.learning.pool import combine, prune, restrict_actions
@@ -19,7 +19,7 @@ from anyscene.model.actions import Split, Update
 from anyscene.model.curves import area_over_log_cost, budget_grid
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.policies import RandomPolicy, StaticPolicy
-from anyscene.model.rollout import Model, rollout
+from anyscene.model.rollout import rollout
 from tests.worlds import CLASSES, LAYERS, SETS, random_world, some_costs
 
 LEARNERS = LearnerSettings(
@@ -39,15 +39,12 @@ def worlds():
 
 @pytest.fixture(scope="module")
 def corpus(worlds):
-    folds = assign_folds(len(worlds), 3, 0.25, block=2)
     bins = {name: fit_bins(np.concatenate([w.evidence.features[name] for w in worlds])) for name in SETS}
     examples = []
-    for i, (world, fold) in enumerate(zip(worlds, folds, strict=True)):
+    for i, world in enumerate(worlds):
         binned = {name: bins[name].apply(world.evidence.features[name]) for name in SETS}
-        examples.append(Example(str(i), ArrayEvidence(world.evidence.tree, binned), world.truth, int(fold)))
-    fit = tuple(e for e in examples if e.fold != HELD_OUT)
-    held_out = tuple(e for e in examples if e.fold == HELD_OUT)
-    return Corpus(fit, held_out, 3, SETS, bins, CLASSES, LAYERS)
+        examples.append(Example(str(i), ArrayEvidence(world.evidence.tree, binned), world.truth))
+    return Corpus(tuple(examples[10:]), tuple(examples[:10]), SETS, frozenset(), bins, CLASSES, LAYERS)
 
 
 @pytest.fixture(scope="module")
@@ -57,18 +54,8 @@ def proposals(corpus):
     return combine(corpus, sequences, some_costs(), SETTINGS, 10)
 
 
-def test_folds_are_runs_of_neighbours_and_nothing_is_lost():
-    folds = assign_folds(100, 4, 0.2, block=5)
-    assert set(folds) == {HELD_OUT, 0, 1, 2, 3}
-    assert np.mean(folds == HELD_OUT) == pytest.approx(0.2)
-    runs = folds.reshape(-1, 5) == HELD_OUT
-    assert np.all(runs.all(axis=1) == runs.any(axis=1))
-    fitted = folds[folds != HELD_OUT]
-    assert np.all(np.diff(fitted) >= 0)
-
-
 def test_cost_decides_between_candidates_by_lambda():
-    candidates = [Candidate((0,), ((0, 0),), 1.0), Candidate((1,), ((1, 0),), 2.0)]
+    candidates = [Candidate((0,), (), ((0, 0),), 1.0), Candidate((1,), (), ((1, 0),), 2.0)]
     assert choose_candidates(candidates, [1.0, 10.0], [0.0]) == [candidates[1]]
     assert choose_candidates(candidates, [1.0, 10.0], [0.9]) == [candidates[0]]
     assert choose_candidates(candidates, [1.0, 10.0], [0.0, 0.9, 0.0]) == [candidates[1], candidates[0]]
@@ -99,8 +86,7 @@ def test_a_sequence_survives_being_stored(corpus, proposals):
     assert again.actions == sequence.actions
     assert again.held_out_loss == sequence.held_out_loss
     for one, other in zip(sequence.chains, again.chains, strict=True):
-        np.testing.assert_array_equal(one.chain.value, other.chain.value)
-        np.testing.assert_array_equal(one.fold_values, other.fold_values)
+        np.testing.assert_array_equal(one.value, other.value)
 
 
 def test_same_seed_same_sequence_whatever_the_threads(corpus):
@@ -108,7 +94,7 @@ def test_same_seed_same_sequence_whatever_the_threads(corpus):
     runs = [greedy_sequence(corpus, corpus.fit, some_costs(), s, np.random.SeedSequence(3)) for s in settings]
     assert runs[0].actions == runs[1].actions
     for one, other in zip(runs[0].chains, runs[1].chains, strict=True):
-        np.testing.assert_array_equal(one.fold_values, other.fold_values)
+        np.testing.assert_array_equal(one.value, other.value)
 
 
 def test_the_pool_has_no_duplicates_and_pruning_keeps_the_static_sequence(proposals):
@@ -122,7 +108,7 @@ def test_the_pool_has_no_duplicates_and_pruning_keeps_the_static_sequence(propos
     assert [type(a) for a in after] == [type(a) for a in before]
     example = model.corpus.held_out[0]
     runs = [
-        rollout(m.for_image(example), StaticPolicy(s), example.evidence, example.truth, 0.5)
+        rollout(m.model, StaticPolicy(s), example.evidence, example.truth, 0.5)
         for m, s in ((model, proposals.sequences[0]), (small.model, small.sequences[0]))
     ]
     np.testing.assert_allclose(runs[0].loss, runs[1].loss)
@@ -131,7 +117,7 @@ def test_the_pool_has_no_duplicates_and_pruning_keeps_the_static_sequence(propos
 def test_trying_actions_on_a_visit_is_advancing_the_model(proposals, corpus):
     """The process keeps scores between tries; the model does not. Both must arrive at the same state."""
     example, random = corpus.fit[0], np.random.default_rng(0)
-    model = proposals.model.for_image(example)
+    model = proposals.model.model
     visit, state = first_visit(model, example, 0.5), model.start()
     while visit.offered.any():
         action = int(random.choice(np.flatnonzero(visit.offered)))
@@ -146,18 +132,11 @@ def test_trying_actions_on_a_visit_is_advancing_the_model(proposals, corpus):
 def test_deployed_chains_see_in_features_what_learning_saw_in_bins(worlds, corpus, proposals):
     held_out = corpus.held_out[0]
     world = worlds[int(held_out.id)]
-    learning = proposals.model.for_image(held_out)
-    deployed = Model(proposals.model.deployed(), learning.costs, learning.prior, learning.max_steps)
+    learning, deployed = proposals.model.model, proposals.model.deployed()
     policy = StaticPolicy(proposals.sequences[0])
     binned = rollout(learning, policy, held_out.evidence, held_out.truth, 0.5)
     plain = rollout(deployed, policy, world.evidence, world.truth, 0.5)
     np.testing.assert_array_equal(binned.loss, plain.loss)
-
-
-def test_images_see_weak_learners_that_left_them_out(corpus, proposals):
-    chain = proposals.model.chains[0]
-    assert chain.for_fold(HELD_OUT) is chain.chain
-    assert not np.array_equal(chain.for_fold(0).value, chain.for_fold(1).value)
 
 
 def test_clusters_divide_the_fitted_images(corpus):

@@ -24,7 +24,7 @@ def test_settings_in_a_file_are_honoured(tmp_path):
     [
         ("alpha = -1", "alpha"),
         ("gammas = [2.0]", "gammas"),
-        ("folds = 'many'", "folds"),
+        ("pool = 'many'", "pool"),
         ("bundles = [0]", "bundles"),
         ("bundles = []", "bundles"),
         ("thresholds = [-1.0]", "thresholds"),

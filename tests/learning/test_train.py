@@ -26,9 +26,6 @@ from anyscene.model.rollout import rollout
 SETS = ("color", "position")
 CONFIG = TrainConfig(
     sets=SETS,
-    folds=2,
-    held_out=0.3,
-    block=2,
     bundles=(1, 4),
     lambdas=(0.0,),
     steps=6,

@@ -37,6 +37,10 @@ def train_backbone(
         typer.Option("--part", help="Which parts: train, a, b (default: all, one after the other)."),
     ] = None,
     recipe: Annotated[Path | None, typer.Option("--recipe", help="A TOML file of settings.")] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option("--start", help="An earlier run's folder: begin with its finished parts."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     threads: Annotated[int, typer.Option("--threads", min=1, help="CPU threads to train with.")] = 2,
 ) -> None:
@@ -66,7 +70,7 @@ def train_backbone(
         if name not in PARTS:
             raise ConfigError(f"there is no part '{name}'; the parts are {', '.join(PARTS)}")
         with _Show(name) as show:
-            train_part(datasets, name, settings, run, seed, show.update)
+            train_part(datasets, name, settings, run, seed, show.update, start)
     if out is None:
         return
     finished = {

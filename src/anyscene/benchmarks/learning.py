@@ -38,7 +38,6 @@ SEEDS = (0, 1, 2)
 STREETS = "streets:200?seed={seed}"
 STREETS_CONFIG = TrainConfig(
     sets=("color", "position", "lbp", "hog"),
-    block=4,
     samples=30_000,
     screening_samples=8_000,
     columns=32,
@@ -189,13 +188,11 @@ def _parity_figure(data: DataSet, split: str) -> Figure:
     weight /= weight.mean()
     begun = time.perf_counter()
     bins = fit_bins(x)
-    rows = Rows(bins.apply(x), p, _uniform(p), weight, np.zeros(len(x), np.int8))
-    fresh = Rows(
-        bins.apply(fresh_x), fresh_p, _uniform(fresh_p), fresh_share, np.zeros(len(fresh_x), np.int8)
-    )
+    rows = Rows(bins.apply(x), p, _uniform(p), weight)
+    fresh = Rows(bins.apply(fresh_x), fresh_p, _uniform(fresh_p), fresh_share)
     settings = BoostingSettings(depth=6, shrinkage=0.2, regularisation=5.0, column_share=0.5)
-    for tree in boost(rows, 250, 1, settings, random):
-        tree.apply(fresh.belief, fresh.binned, np.full(len(fresh.binned), -1, np.int8))
+    for tree in boost(rows, 250, settings, random):
+        tree.apply(fresh)
     ours_seconds = time.perf_counter() - begun
     begun = time.perf_counter()
     rival = lightgbm.LGBMClassifier(n_estimators=100, n_jobs=1, verbose=-1)

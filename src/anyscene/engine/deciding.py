@@ -10,7 +10,7 @@ import numpy as np
 from anyscene.engine import decision_kernels
 from anyscene.engine.foresight import Foresight
 from anyscene.model.costs import ActionCosts
-from anyscene.model.policies import LearnedPolicy, Policy
+from anyscene.model.policies import LearnedPolicy, Policy, remaining
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
 
@@ -59,7 +59,7 @@ class LearnedDecider:
     def __init__(self, model: Model, policy: LearnedPolicy, foresight: Foresight) -> None:
         pool, q = model.pool, policy.q
         self._max_steps = model.max_steps
-        self._stop_below = policy.stop_below
+        self._policy = policy
         thresholds, group = pool.groups
         stored, local = (_parts(costs) for costs in (model.costs, foresight.actions))
         self._arguments = (
@@ -74,7 +74,8 @@ class LearnedDecider:
         """Return the action of largest Q̂ among those that change something and fit."""
         if state.steps >= self._max_steps:
             return None
-        action, q, cost, predicted = decision_kernels.rank(
+        upcoming = np.array(remaining(self._policy.guide, taken), np.int64)
+        action, q, cost, predicted, guided = decision_kernels.rank(
             state.layers,
             state.area,
             state.belief,
@@ -86,10 +87,13 @@ class LearnedDecider:
             state.finest,
             state.cost,
             *self._arguments,
+            upcoming,
+            self._policy.loyalty,
             frame_share,
             most,
         )
-        return Decision(action, cost, predicted) if action >= 0 and q > self._stop_below else None
+        stops = action < 0 or (not guided and q <= self._policy.stop_below)
+        return None if stops else Decision(action, cost, predicted)
 
 
 def decider_for(model: Model, policy: Policy, foresight: Foresight) -> Decider:

@@ -18,12 +18,13 @@ def rank(  # type: ignore[no-untyped-def]
     step, region, tree, read, grow, branching, pooling, items, item_start, item,
     local_step, local_region, local_tree, local_read, local_grow, local_pooling, local_items,
     local_item_start, local_item,
-    state_weights, action_weights, own_weights, share, most,
+    state_weights, action_weights, own_weights, upcoming, loyalty, share, most,
 ):  # fmt: skip
-    """Return the offered action of largest Q̂ that fits, its Q̂, its cost and what it takes here; -1: none.
+    """Return the policy's choice among what fits (-1: none), Q̂, cost, time here, and whether guided.
 
     The same as `Model.situation`, `phi.describe` and `LearnedPolicy.choose`, without their intermediate
     arrays. Names without `local_` are parts of the model's ActionCosts, those with it of this machine's.
+    upcoming : what is left of the policy's guide.
     """
     layer_count = len(grow)
     covered, covered_layer = cover(layers, area, entropy, active, thresholds, layer_count, branching)
@@ -72,7 +73,10 @@ def rank(  # type: ignore[no-untyped-def]
     at += sets
     common += sums[2] * state_weights[at] + state_weights[at + 1] / (1 + cost)
 
-    best, best_q, best_cost, best_here = -1, -np.inf, 0.0, 0.0
+    best = -1
+    values = np.full(len(chain_of), -np.inf)
+    prices = np.zeros(len(chain_of))
+    times = np.zeros(len(chain_of))
     for a in range(len(chain_of)):
         g = group[a]
         regions, layer = covered[g, 2], covered_layer[g]
@@ -109,6 +113,16 @@ def rank(  # type: ignore[no-untyped-def]
         plain += covered[g, 1] * own_weights[a, strong]
         divided += covered[g, 1] * own_weights[a, 2 * strong + 1]
         q += plain + divided / price
-        if q > best_q:
-            best, best_q, best_cost, best_here = a, q, price, here
-    return best, best_q, best_cost, best_here
+        values[a], prices[a], times[a] = q, price, here
+        if best < 0 or q > values[best]:
+            best = a
+    guided = False
+    for a in upcoming:
+        if values[a] > -np.inf:
+            guided = True
+            if values[best] - values[a] <= loyalty * abs(values[best]):
+                best = a
+            break
+    if best < 0:
+        return -1, -np.inf, 0.0, 0.0, guided
+    return best, values[best], prices[best], times[best], guided

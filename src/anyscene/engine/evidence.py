@@ -49,6 +49,10 @@ class LazyEvidence:
             kernels.gather_layer(features, nodes, int(known.start[layer]), columns, values)
         return values
 
+    def class_scores(self, feature_set: str, nodes: NDArray[np.int32], classes: int) -> NDArray[np.float32]:
+        """Return the class probabilities that a set which speaks of classes gives these nodes."""
+        return self.gather(feature_set, nodes, np.arange(classes, dtype=np.int32))
+
 
 def _nodes_of(tree: Tree) -> Nodes:
     return nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])

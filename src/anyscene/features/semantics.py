@@ -27,6 +27,7 @@ class Semantics(FeatureSet):
     needs = MAPS
     pooling = Pooling.MEAN
     stride = 0
+    speaks_of_classes = True
 
     def __init__(self, classifier: LayoutClassifier) -> None:
         self.classifier = classifier

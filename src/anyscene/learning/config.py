@@ -21,11 +21,6 @@ class TrainConfig(BaseModel):
 
     sets: tuple[str, ...] = Field((), description="feature sets to learn with; none: all there are")
     images: int = Field(0, ge=0, description="learn from at most so many images, evenly spaced; 0: all")
-    held_out: float = Field(
-        0.35, gt=0, lt=0.7, description="share of images that no weak learner is fitted to"
-    )
-    folds: int = Field(1, ge=1, le=100, description="parts of the fitted images left out in turn; 1: none")
-    block: int = Field(20, ge=1, description="neighbouring images that stay together (frames of a video)")
 
     alpha: float = Field(0.5, ge=0, description="weight of the regions' impurity in the loss (Eq. 3)")
     gammas: tuple[float, ...] = Field(
@@ -42,6 +37,9 @@ class TrainConfig(BaseModel):
     )
     steps: int = Field(16, ge=1, le=200, description="most actions of a static sequence")
     clusters: int = Field(3, ge=0, le=50, description="groups of images with sequences of their own")
+    leaps: int = Field(3, ge=0, le=50, description="sequences that leave out the cheaper rungs of the ladder")
+    guide_trials: int = Field(150, ge=0, description="changes tried in the search for the guide")
+    guide_images: int = Field(32, ge=1, description="held-out images that judge the guide")
     pool: int = Field(64, ge=8, le=1000, description="actions kept in the pool")
     prune_images: int = Field(12, ge=1, description="held-out images that judge which actions are kept")
 

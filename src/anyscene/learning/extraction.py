@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,10 +56,15 @@ def fit_corpus_bins(extracts: Sequence[Extract], rows: int = 60_000) -> dict[str
     }
 
 
-def to_example(extract: Extract, bins: Mapping[str, Bins], fold: int) -> Example:
-    """Bin the features of a scene; they are held in memory from here on."""
+def to_example(extract: Extract, bins: Mapping[str, Bins], speaking: Collection[str]) -> Example:
+    """Bin the features of a scene; they are held in memory from here on.
+
+    speaking : sets whose class probabilities are kept beside the bins, as they are.
+    """
     binned = {name: bins[name].apply(np.asarray(extract.features[name])) for name in bins}
-    return Example(extract.id, ArrayEvidence(extract.tree, binned), extract.truth, fold)
+    classes = extract.truth.mass.shape[1]
+    scores = {name: extract.features[name][:, :classes].astype(np.float16) for name in speaking}
+    return Example(extract.id, ArrayEvidence(extract.tree, binned, scores), extract.truth)
 
 
 def count_truth(tree: Tree, truth: NDArray[np.int16], classes: int) -> NDArray[np.int64]:

@@ -206,27 +206,20 @@ def leaf_of_rows(
 @njit(cache=True, nogil=True)
 def leaf_sums(
     leaf: NDArray[np.int32],
-    fold: NDArray[np.int8],
     truth: NDArray[np.float32],
-    beliefs: NDArray[np.float32],
+    belief: NDArray[np.float32],
     weight: NDArray[np.float32],
     nodes: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return w·(p − q) and w·q·(1 − q) summed by model, node and class, float64[F + 1, nodes, C] each.
-
-    Model f sums the rows that are not of fold f, by its own beliefs; the last one sums all.
-    """
-    models, _, classes = beliefs.shape
-    gradient = np.zeros((models, nodes, classes))
-    curvature = np.zeros((models, nodes, classes))
-    for m in range(models):
-        for i in range(len(leaf)):
-            if m < models - 1 and fold[i] == m:
-                continue
-            for k in range(classes):
-                q = beliefs[m, i, k]
-                gradient[m, leaf[i], k] += weight[i] * (truth[i, k] - q)
-                curvature[m, leaf[i], k] += weight[i] * q * (1 - q)
+    """Return w·(p − q) and w·q·(1 − q) summed by node and class, float64[nodes, C] each."""
+    classes = belief.shape[1]
+    gradient = np.zeros((nodes, classes))
+    curvature = np.zeros((nodes, classes))
+    for i in range(len(leaf)):
+        for k in range(classes):
+            q = belief[i, k]
+            gradient[leaf[i], k] += weight[i] * (truth[i, k] - q)
+            curvature[leaf[i], k] += weight[i] * q * (1 - q)
     return gradient, curvature
 
 
@@ -253,18 +246,14 @@ def step_slopes(
 
 @njit(cache=True, nogil=True)
 def add_leaf_values(
-    belief: NDArray[np.float32],
-    leaf: NDArray[np.int32],
-    fold: NDArray[np.int8],
-    values: NDArray[np.float32],
-    floor: float,
+    belief: NDArray[np.float32], leaf: NDArray[np.int32], value: NDArray[np.float32], floor: float
 ) -> None:
-    """Update beliefs in place: q ∝ q·exp(value of its leaf, of the row's fold), floored and normalised."""
+    """Update beliefs in place: q ∝ q·exp(value of its leaf), floored and normalised."""
     classes = belief.shape[1]
     for i in range(len(leaf)):
         total = np.float32(0.0)
         for k in range(classes):
-            belief[i, k] *= np.exp(values[fold[i], leaf[i], k])
+            belief[i, k] *= np.exp(value[leaf[i], k])
             total += belief[i, k]
         floored = np.float32(0.0)
         for k in range(classes):

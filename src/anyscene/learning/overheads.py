@@ -85,6 +85,9 @@ def _model(classes: int, random: np.random.Generator) -> Model:
     left = np.full(nodes, -1, np.int32)
     left[::3] = np.arange(TREES) * 3 + 1
     chain = Chain(
+        blend_source=np.zeros(0, np.int16),
+        blend_weight=np.zeros(0, np.float32),
+        blend_bias=np.zeros(classes, np.float32),
         source=np.zeros(INPUTS, np.int16),
         column=np.arange(INPUTS, dtype=np.int32),
         feature=random.integers(0, INPUTS, nodes).astype(np.int32),

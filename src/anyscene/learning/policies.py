@@ -10,17 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
-from anyscene.learning.folded import FoldedModel
+from anyscene.learning.draft import Draft
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import as_behaviour
 from anyscene.model.curves import budget_grid, mean_curve
-from anyscene.model.policies import LearnedPolicy, LinearQ, Policy, RandomPolicy, Situation, StaticPolicy
+from anyscene.model.policies import (
+    LearnedPolicy,
+    LinearQ,
+    Policy,
+    RandomPolicy,
+    Situation,
+    StaticPolicy,
+    remaining,
+)
 from anyscene.model.rollout import Trajectory, rollout, walk
 
 TAIL = 1.5
 """Policies are judged up to this many times the static sequence's full cost: what they end with counts."""
+
+LOYALTIES = (0.0, 0.3, 1.0, 1e6)
+"""How loyal to its guide a learned policy may be."""
 
 SHORTFALL = 0.2
 """Weight of a policy's largest shortfall against the static sequence, at any budget, when it is judged."""
@@ -51,20 +62,20 @@ def learn_policies(
     walks = _first_behaviours(proposals, len(chosen), np.random.default_rng(walk_seed))
     experience = explore_all(starts, walks)
     random = np.random.default_rng(explore_seed)
-    candidates: list[tuple[float, float, LinearQ]] = []
+    candidates: list[tuple[float, LearnedPolicy]] = []
     for gamma in gammas:
         own = replace(settings, gamma=gamma)
         note = partial(on_iteration, gamma)
-        q = iterate(starts, experience, own, random, lambda q: judge(q)[0], note)
-        candidates.append((*judge(q), q))
+        q = iterate(starts, experience, own, random, lambda q: judge.best_policy(q)[0], note)
+        candidates.append(judge.best_policy(q))
         experience.forget_values()
-    best = max(candidates, key=lambda candidate: candidate[0])
+    _, best = max(candidates, key=lambda candidate: candidate[0])
     myopic = fit_myopic(experience, settings, len(model.actions))
-    return {"D-NM": LearnedPolicy(best[2], best[1]), "D-M": LearnedPolicy(myopic, judge(myopic)[1])}
+    return {"D-NM": best, "D-M": judge.with_stop(LearnedPolicy(myopic))[1]}
 
 
 class Judge:
-    """Says how good a Q-function's policy is on held-out images, and where it had best stop.
+    """Says how good a Q-function is on held-out images, how loyal its policy should be and when to stop.
 
     The score is the area under the curve over log cost, from the first label to beyond the static sequence's
     full cost, less a part of the largest shortfall against the static sequence.
@@ -73,6 +84,7 @@ class Judge:
     def __init__(self, proposals: Proposals, threads: int) -> None:
         self._model = proposals.model
         self._threads = threads
+        self._guide = proposals.guide
         static = constant(StaticPolicy(proposals.sequences[0]))
         self._images = self._model.corpus.policy_parts()[1]
         runs = run_all(self._model, static, self._images, threads)
@@ -80,20 +92,27 @@ class Judge:
         self._budgets = np.geomspace(first, TAIL * full, 256)
         self._static = mean_curve(runs, self._budgets)
 
-    def __call__(self, q: LinearQ) -> tuple[float, float]:
-        """Return the score, and the level of Q̂ at or below which stopping gives the best score.
+    def best_policy(self, q: LinearQ) -> tuple[float, LearnedPolicy]:
+        """Return the best policy that this Q-function makes with the guide, and its score."""
+        loyalties = LOYALTIES if self._guide else (0.0,)
+        policies = [LearnedPolicy(q, guide=self._guide, loyalty=loyalty) for loyalty in loyalties]
+        return max((self.with_stop(policy) for policy in policies), key=lambda judged: judged[0])
+
+    def with_stop(self, policy: LearnedPolicy) -> tuple[float, LearnedPolicy]:
+        """Return the best score, and the policy with the level of Q̂ at or below which stopping gives it.
 
         A longer budget must not end below a shorter one: levels are tried from never stopping upwards, and
         of equally good ones the one that stops first is taken.
         """
-        runs = map_threads(partial(_watched, self._model, q), self._images, self._threads)
+        runs = map_threads(partial(_watched, self._model, policy), self._images, self._threads)
         values = np.concatenate([best for best, _ in runs])
+        values = values[np.isfinite(values)]
         levels = (
             [-np.inf, *np.unique(np.quantile(values, np.linspace(0, 0.5, 21)))] if len(values) else [-np.inf]
         )
         scores = [self._score([_stopped(*run, level) for run in runs]) for level in levels]
         best = max(range(len(levels)), key=lambda i: (scores[i], i))
-        return scores[best], float(levels[best])
+        return scores[best], replace(policy, stop_below=float(levels[best]))
 
     def _score(self, runs: Sequence[Trajectory]) -> float:
         curve = mean_curve(runs, self._budgets)
@@ -101,21 +120,21 @@ class Judge:
 
 
 def run_all(
-    model: FoldedModel, policy_for: Callable[[Example], Policy], examples: Sequence[Example], threads: int
+    model: Draft, policy_for: Callable[[Example], Policy], examples: Sequence[Example], threads: int
 ) -> list[Trajectory]:
     """Run a policy on images, each seeing the model without itself."""
     return map_threads(
-        lambda e: rollout(model.for_image(e), policy_for(e), e.evidence, e.truth, model.alpha),
+        lambda e: rollout(model.model, policy_for(e), e.evidence, e.truth, model.alpha),
         examples,
         threads,
     )
 
 
-def fit_temperature(model: FoldedModel, policy: Policy) -> float:
+def fit_temperature(model: Draft, policy: Policy) -> float:
     """The T for which beliefs to the power 1/T, renormalised, fit held-out images best in all states."""
     beliefs, masses = [], []
     for example in model.corpus.held_out:
-        for _, _, state in walk(model.for_image(example), policy, example.evidence):
+        for _, _, state in walk(model.model, policy, example.evidence):
             beliefs.append(state.log_belief)
             masses.append(example.truth.mass[state.leaves])
     if not beliefs:
@@ -138,17 +157,21 @@ def constant(policy: Policy) -> Callable[[Example], Policy]:
 def _first_behaviours(
     proposals: Proposals, count: int, random: np.random.Generator
 ) -> list[tuple[Behaviour, Sequence[int]]]:
-    """S-M on all images, every cluster's sequence and random walks on a part each."""
+    """S-M and the guide on all images, the other sequences and random walks on a part each."""
+    common = [as_behaviour(StaticPolicy(sequence)) for sequence in (proposals.sequences[0], proposals.guide)]
     others = [as_behaviour(StaticPolicy(sequence)) for sequence in proposals.sequences[1:]]
     others.append(as_behaviour(RandomPolicy(random)))
-    parts = [(behaviour, range(i % 2, count, 2)) for i, behaviour in enumerate(others)]
-    return [(as_behaviour(StaticPolicy(proposals.sequences[0])), range(count)), *parts]
+    stride = len(others)
+    parts = [(behaviour, range(i, count, stride)) for i, behaviour in enumerate(others)]
+    return [*((behaviour, range(count)) for behaviour in common), *parts]
 
 
-def _watched(model: FoldedModel, q: LinearQ, example: Example) -> tuple[NDArray[np.float64], Trajectory]:
-    """Q̂ of each action that was taken, and the trajectory."""
-    policy = _Watched(LearnedPolicy(q))
-    own = model.for_image(example)
+def _watched(
+    model: Draft, learned: LearnedPolicy, example: Example
+) -> tuple[NDArray[np.float64], Trajectory]:
+    """Q̂ of each action that was taken (inf where the guide had one left), and the trajectory."""
+    policy = _Watched(learned)
+    own = model.model
     trajectory = rollout(own, policy, example.evidence, example.truth, model.alpha)
     return np.array(policy.values[: len(trajectory.actions)]), trajectory
 
@@ -164,7 +187,9 @@ class _Watched:
         """Return the policy's choice."""
         action = self._policy.choose(situation)
         if action is not None:
-            self.values.append(float(self._policy.q.values(situation.phi)[action]))
+            upcoming = remaining(self._policy.guide, situation.taken)
+            guided = any(situation.offered[a] for a in upcoming)
+            self.values.append(np.inf if guided else float(self._policy.q.values(situation.phi)[action]))
         return action
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Corpus
-from anyscene.learning.folded import FoldedModel, bundle_sizes
+from anyscene.learning.draft import Draft, bundle_sizes
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour
 from anyscene.learning.process import ImageVisit, as_behaviour
@@ -21,10 +21,14 @@ from anyscene.model.policies import RandomPolicy, StaticPolicy
 
 @dataclass(frozen=True)
 class Proposals:
-    """A pool and the static sequences in it, as action indices; the first is S-M's."""
+    """A pool and the static sequences in it, as action indices; the first is S-M's.
 
-    model: FoldedModel
+    guide : the sequence that the learned policy departs from; empty until it was searched for.
+    """
+
+    model: Draft
     sequences: tuple[tuple[int, ...], ...]
+    guide: tuple[int, ...] = ()
 
 
 def combine(
@@ -49,34 +53,34 @@ def combine(
         )
         for sequence, offset in zip(sequences, offsets, strict=False)
     )
-    model = FoldedModel(corpus, chains, actions, costs, corpus.prior(), settings.alpha, max_steps)
+    model = Draft(corpus, chains, actions, costs, corpus.prior, settings.alpha, max_steps)
     return Proposals(model, indices)
 
 
 def prune(
     proposals: Proposals, most: int, images: int, threads: int, seed: np.random.SeedSequence
 ) -> list[int]:
-    """Choose the splits, S-M's actions, and the others that are most often best in states of held-out images.
+    """Choose the splits, S-M's and the guide's actions, and what is most often best on held-out images.
 
-    States are those that the static sequences and random walks pass through.
+    Best in the states that S-M, the guide and random walks pass through.
     """
     model = proposals.model
     examples = model.corpus.held_out[:: max(1, len(model.corpus.held_out) // images)][:images]
-    jobs = [(example, which) for example in examples for which in range(len(proposals.sequences) + 1)]
+    followed = (proposals.sequences[0], proposals.guide)
+    jobs = [(example, which) for example in examples for which in range(len(followed) + 1)]
     seeds = seed.spawn(len(jobs))
 
     def count(job: int) -> NDArray[np.int64]:
         example, which = jobs[job]
-        if which < len(proposals.sequences):
-            behaviour = as_behaviour(StaticPolicy(proposals.sequences[which]))
+        if which < len(followed):
+            behaviour = as_behaviour(StaticPolicy(followed[which]))
         else:
             behaviour = as_behaviour(RandomPolicy(np.random.default_rng(seeds[job])))
         return _count_best(model.start(example), behaviour, len(model.actions))
 
     counts = np.sum(map_threads(count, range(len(jobs)), threads), axis=0)
-    kept = {i for i, action in enumerate(model.actions) if isinstance(action, Split)} | set(
-        proposals.sequences[0]
-    )
+    splits = {i for i, action in enumerate(model.actions) if isinstance(action, Split)}
+    kept = splits.union(*followed)
     for action in np.argsort(-counts, kind="stable"):
         if len(kept) >= most or counts[action] == 0:
             break
@@ -110,8 +114,9 @@ def restrict_actions(proposals: Proposals, kept: Sequence[int]) -> Proposals:
         for action in actions
     )
     position = {old: new for new, old in enumerate(kept)}
-    sequences = tuple(
-        tuple(position[a] for a in sequence if a in position) for sequence in proposals.sequences
+    guide, *sequences = (
+        tuple(position[a] for a in sequence if a in position)
+        for sequence in (proposals.guide, *proposals.sequences)
     )
     chains = tuple(model.chains[chain] for chain in used)
-    return Proposals(replace(model, chains=chains, actions=renamed), sequences)
+    return Proposals(replace(model, chains=chains, actions=renamed), tuple(sequences), guide)

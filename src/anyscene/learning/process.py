@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
 from anyscene.learning.policy_iteration import Behaviour, Visit
-from anyscene.model import kernels
-from anyscene.model.actions import Split, Update, chain_inputs, offered, split, updated
+from anyscene.model.actions import Split, Update, chain_scores, offered, split, updated
 from anyscene.model.loss import labeling_loss, reward
 from anyscene.model.phi import Phi, describe_state
 from anyscene.model.policies import Policy, Situation
@@ -45,16 +44,10 @@ class ScoreCache:
 
     def _run(self, state: State, rows: NDArray[np.int64], index: int) -> dict[int, NDArray[np.float32]]:
         pool = self._model.pool
+        sizes = np.unique(pool.size_of[pool.chain_of == index]).tolist()
         chain = pool.chains[index]
-        x = chain_inputs(state, rows, chain, pool, self._example.evidence)
-        scores = np.zeros((len(rows), pool.classes), np.float32)
-        sizes = np.unique(pool.size_of[pool.chain_of == index])
-        by_size, done = {}, 0
-        for size in sizes.tolist():
-            roots = chain.roots[done:size]
-            kernels.add_tree_scores(x, chain.feature, chain.threshold, chain.left, chain.value, roots, scores)
-            by_size[size], done = scores.copy(), size
-        return by_size
+        sums = chain_scores(state, rows, chain, pool, self._example.evidence, 0, sizes)
+        return dict(zip(sizes, sums, strict=True))
 
 
 class ImageVisit:

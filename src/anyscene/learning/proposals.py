@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.folded import FoldedModel, bundle_sizes
+from anyscene.learning.draft import Draft, bundle_sizes
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.process import ImageVisit
 from anyscene.learning.weak_learners import (
-    FoldedChain,
     LearnerSettings,
     choose_candidates,
     draw_sample,
@@ -23,7 +22,7 @@ from anyscene.learning.weak_learners import (
     screen,
 )
 from anyscene.model.actions import Action, Split, Update
-from anyscene.model.chain import PARENT_BELIEF
+from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.costs import ActionCosts
 from anyscene.model.loss import labeling_loss
 from anyscene.model.state import State, initial_state
@@ -49,7 +48,7 @@ class GreedySequence:
     held_out_loss : before the first action and after each.
     """
 
-    chains: tuple[FoldedChain, ...]
+    chains: tuple[Chain, ...]
     actions: tuple[Action, ...]
     held_out_loss: tuple[float, ...]
 
@@ -61,13 +60,15 @@ def greedy_sequence(
     settings: ProposalSettings,
     seed: np.random.SeedSequence,
     on_step: Callable[[int, Action, float], None] = lambda step, action, loss: None,
+    without: Collection[int] = (),
 ) -> GreedySequence:
     """Propose splits and newly fitted bundles at every step and take the one of largest mean reward.
 
     group : the fitted images whose mean counts. Ends when nothing has a positive mean reward.
+    without : feature sets that are left out.
     """
-    prior = corpus.prior()
-    chains: list[FoldedChain] = []
+    prior = corpus.prior
+    chains: list[Chain] = []
     present: list[int] = []  # chains fitted since the latest split, for the leaves that are active now
     taken: list[Action] = []
     everyone = (*group, *corpus.held_out)
@@ -75,7 +76,7 @@ def greedy_sequence(
     states = [start] * len(everyone)
     losses = [_held_out_loss(corpus, states[len(group) :], settings.alpha)]
     for step, step_seed in enumerate(seed.spawn(settings.max_steps)):
-        fitted = _propose_chains(corpus, group, states, costs, settings, step_seed)
+        fitted = _propose_chains(corpus, group, states, costs, settings, step_seed, without)
         present += range(len(chains), len(chains) + len(fitted))
         chains += fitted
         updates = [
@@ -84,7 +85,7 @@ def greedy_sequence(
             for size in bundle_sizes(chains[chain], settings.learners.sizes)
         ]
         actions: tuple[Action, ...] = (*(Split(threshold) for threshold in settings.thresholds), *updates)
-        model = FoldedModel(corpus, tuple(chains), actions, costs, prior, settings.alpha, settings.max_steps)
+        model = Draft(corpus, tuple(chains), actions, costs, prior, settings.alpha, settings.max_steps)
         states = [_with_chains(state, len(chains)) for state in states]
         visits = [model.resume(example, state) for example, state in zip(everyone, states, strict=True)]
         rewards = np.mean(map_threads(_all_rewards, visits[: len(group)], settings.threads), axis=0)
@@ -105,7 +106,7 @@ def cluster(corpus: Corpus, count: int, costs: ActionCosts, seed: int) -> list[l
     """Group the fitted images by what the cheaper half of the feature sets says of the image as a whole."""
     if count <= 1 or len(corpus.fit) < 4 * count:
         return []
-    price = costs.pooling[:, 0] + costs.requires[:, 0] @ costs.items
+    price = set_prices(costs)
     cheap = [name for name, ms in zip(corpus.sets, price, strict=True) if ms <= np.median(price)]
     descriptors = np.array(
         [np.concatenate([example.evidence.features[name][0] for name in cheap]) for example in corpus.fit],
@@ -116,6 +117,24 @@ def cluster(corpus: Corpus, count: int, costs: ActionCosts, seed: int) -> list[l
     return [group for group in groups if len(group) >= 4]
 
 
+def leaps(corpus: Corpus, costs: ActionCosts, count: int) -> list[list[int]]:
+    """Sets to leave out in turn, so that a sequence goes straight to a dearer set that speaks of classes.
+
+    A greedy sequence climbs a ladder of such sets rung by rung; each of these leaves out all rungs below one.
+    """
+    price = set_prices(costs)
+    ladder = sorted(
+        (s for s, name in enumerate(corpus.sets) if name in corpus.speaking), key=price.__getitem__
+    )
+    targets = np.unique(np.linspace(1, len(ladder) - 1, count).round().astype(int)) if len(ladder) > 1 else ()
+    return [ladder[:target] for target in targets]
+
+
+def set_prices(costs: ActionCosts) -> NDArray[np.float64]:
+    """Milliseconds of each set on the coarsest layer, nothing being there yet, float64[S]."""
+    return np.asarray(costs.pooling[:, 0] + costs.requires[:, 0] @ costs.items)
+
+
 def _propose_chains(
     corpus: Corpus,
     group: Sequence[Example],
@@ -123,14 +142,17 @@ def _propose_chains(
     costs: ActionCosts,
     settings: ProposalSettings,
     seed: np.random.SeedSequence,
-) -> list[FoldedChain]:
+    without: Collection[int],
+) -> list[Chain]:
     """Fit chains to the active leaves, for several weights of their cost."""
     learners = settings.learners
     screen_seed, sample_seed, fit_seed = seed.spawn(3)
     random = np.random.default_rng(screen_seed)
     small = draw_sample(group, states[: len(group)], learners.screening_samples, random)
     in_hand = np.flatnonzero(states[0].in_hand.any(axis=1)).tolist()
-    candidates = screen(small, in_hand, corpus, learners, random)
+    others = [s for s in range(len(corpus.sets)) if s not in in_hand and s not in without]
+    fresh = draw_sample(corpus.held_out, states[len(group) :], learners.screening_samples, random)
+    candidates = screen(small, fresh, in_hand, others, corpus, learners, random)
     prices = [_price(candidate.sources, states[: len(group)], costs, learners) for candidate in candidates]
     chosen = choose_candidates(candidates, prices, settings.lambdas)
     random = np.random.default_rng(sample_seed)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.proposals import GreedySequence
-from anyscene.learning.weak_learners import FoldedChain
 from anyscene.model.modelfile import action_from_json, action_to_json, chain_from_arrays, chain_to_arrays
 
 
@@ -22,17 +21,13 @@ def sequence_to_arrays(sequence: GreedySequence) -> dict[str, NDArray[Any]]:
         "held_out_loss": np.array(sequence.held_out_loss),
         "count": np.array([len(sequence.chains)]),
     }
-    for i, folded in enumerate(sequence.chains):
-        arrays |= {f"{i}/{key}": array for key, array in chain_to_arrays(folded.chain).items()}
-        arrays[f"{i}/fold_values"] = folded.fold_values
+    for i, chain in enumerate(sequence.chains):
+        arrays |= {f"{i}/{key}": array for key, array in chain_to_arrays(chain).items()}
     return arrays
 
 
 def sequence_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> GreedySequence:
     """The inverse of `sequence_to_arrays`."""
-    chains: Sequence[FoldedChain] = [
-        FoldedChain(chain_from_arrays(arrays, f"{i}/"), arrays[f"{i}/fold_values"])
-        for i in range(int(arrays["count"][0]))
-    ]
+    chains = tuple(chain_from_arrays(arrays, f"{i}/") for i in range(int(arrays["count"][0])))
     actions = tuple(action_from_json(row) for row in arrays["actions"].tolist())
-    return GreedySequence(tuple(chains), actions, tuple(arrays["held_out_loss"].tolist()))
+    return GreedySequence(chains, actions, tuple(arrays["held_out_loss"].tolist()))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,15 @@ from anyscene.files import cache_dir
 from anyscene.hierarchy import LAYERS, working_frame
 from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
 from anyscene.learning.config import TrainConfig
-from anyscene.learning.corpus import HELD_OUT, Corpus, assign_folds
+from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.costing import action_costs
 from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to_example
+from anyscene.learning.guide import search_guide
 from anyscene.learning.overheads import measure_overheads
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
 from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
-from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence
+from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence, leaps
 from anyscene.learning.run_folder import RunFolder
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.actions import Action
@@ -40,13 +41,15 @@ from anyscene.model.costs import ActionCosts
 from anyscene.model.curves import area_over_log_cost, budget_grid
 from anyscene.model.modelfile import TrainedModel, save_model
 from anyscene.model.policies import LearnedPolicy, LinearQ, Policy, StaticPolicy
-from anyscene.model.rollout import Model
 
 Report = Callable[[str, int, int, str], None]
 """Told of progress: (stage, done, of how many, a word on the latest)."""
 
+FEWEST = 8
+"""Images that learning needs at least: some to fit to, some to judge by."""
+
 HORIZON_FACTOR = 1.5
-"""A policy may take so many times the actions of the static sequence."""
+"""A policy may take so many times the actions of the longest sequence."""
 
 
 def train(
@@ -104,7 +107,8 @@ def _stages(
     costs: str | Path | None,
     report: Report,
 ) -> TrainedModel:
-    bank_seed, sequence_seed, prune_seed, policy_seed = np.random.SeedSequence(seed).spawn(4)
+    seeds = np.random.SeedSequence(seed).spawn(5)
+    bank_seed, sequence_seed, prune_seed, policy_seed, guide_seed = seeds
     report("feature sets", 0, 1, "fitting")
     arrays = folder.arrays(
         "bank", lambda: fit_banks(data, config.sets, np.random.default_rng(bank_seed)) or _nothing()
@@ -115,7 +119,7 @@ def _stages(
         "costs", lambda: _read_costs(costs) if costs else measure_costs(banks.whole, data)
     )
     corpus, prices = build_corpus(data, banks, config, measured, report)
-    proposals = propose(corpus, prices, config, folder, sequence_seed, prune_seed, report)
+    proposals = propose(corpus, prices, config, folder, sequence_seed, prune_seed, guide_seed, report)
     policies = learn(proposals, config, folder, policy_seed, report)
     model = proposals.model
     network_arrays, graphs = banks.network()
@@ -131,7 +135,7 @@ def _stages(
     }
     return TrainedModel(
         classes=data.classes,
-        model=Model(model.deployed(), model.costs, model.prior, model.max_steps),
+        model=model.deployed(),
         policies=policies,
         static=proposals.sequences[0],
         features={**bank_to_arrays(banks.crossfit.whole), **network_arrays},
@@ -154,10 +158,9 @@ def build_corpus(
     chosen = [i for i in range(len(scenes)) if scenes.truth(i) is not None]
     if config.images and len(chosen) > config.images:
         chosen = [chosen[i] for i in np.linspace(0, len(chosen) - 1, config.images).round().astype(int)]
-    if len(chosen) < 4 * (config.folds + 1):
+    if len(chosen) < FEWEST:
         raise DataError(
-            f"{data.name} has {len(chosen)} labelled images to learn from; "
-            f"{4 * (config.folds + 1)} are needed for {config.folds} folds"
+            f"{data.name} has {len(chosen)} labelled images to learn from; at least {FEWEST} are needed"
         )
     cache = FeatureCache(cache_dir() / "features")
     done: list[int] = []
@@ -170,20 +173,37 @@ def build_corpus(
         return made
 
     extracts = map_threads(work, chosen, config.threads)
-    folds = assign_folds(len(extracts), config.folds, config.held_out, config.block)
-    bins = fit_corpus_bins([e for e, fold in zip(extracts, folds, strict=True) if fold != HELD_OUT])
-    examples = [to_example(e, bins, int(fold)) for e, fold in zip(extracts, folds, strict=True)]
+    held_out = _held_out(data, [extracted.id for extracted in extracts])
+    bins = fit_corpus_bins([e for e, held in zip(extracts, held_out, strict=True) if not held])
+    speaking = frozenset(name for name, feature_set in banks.whole.items() if feature_set.speaks_of_classes)
+    examples = [to_example(extracted, bins, speaking) for extracted in extracts]
     corpus = Corpus(
-        fit=tuple(e for e in examples if e.fold != HELD_OUT),
-        held_out=tuple(e for e in examples if e.fold == HELD_OUT),
-        folds=config.folds,
+        fit=tuple(e for e, held in zip(examples, held_out, strict=True) if not held),
+        held_out=tuple(e for e, held in zip(examples, held_out, strict=True) if held),
         sets=tuple(bins),
+        speaking=speaking,
         bins=bins,
         classes=len(data.classes),
         layer_count=LAYERS,
     )
     frame = working_frame(scenes.image(chosen[len(chosen) // 2]))
     return corpus, price_actions(banks.whole, frame, measured, branching([e.tree for e in extracts]))
+
+
+def _held_out(data: DataSet, ids: Sequence[str]) -> NDArray[np.bool_]:
+    """Which images weak learners are not fitted to: those of the smaller of the data set's two halves.
+
+    Halves are made of whole drives where the data is video, and their images have scores from different
+    networks: what helps on both sides will help on a new image. Runs of neighbours held out of each drive did
+    not show that trees on top of a network make other drives worse.
+    """
+    halves = [np.isin(ids, data.split(fold).ids) for fold in ("a", "b")]
+    held_out = min(halves, key=lambda half: int(half.sum()))
+    if not 0 < held_out.sum() < len(ids):
+        raise DataError(
+            f"{data.name} has no two halves to learn from; its splits 'a' and 'b' must not be empty"
+        )
+    return np.asarray(held_out)
 
 
 def price_actions(
@@ -211,15 +231,25 @@ def propose(
     folder: RunFolder,
     seed: np.random.SeedSequence,
     prune_seed: np.random.SeedSequence,
+    guide_seed: np.random.SeedSequence,
     report: Report,
 ) -> Proposals:
     """Sequences on all images and on clusters, and the pruned pool of them."""
     settings = config.proposals()
-    groups = [list(corpus.fit), *cluster(corpus, config.clusters, costs, int(seed.generate_state(1)[0]))]
-    seeds = seed.spawn(len(groups))
+    everyone = list(corpus.fit)
+    clusters = cluster(corpus, config.clusters, costs, int(seed.generate_state(1)[0]))
+    wanted: list[tuple[str, list[Example], Sequence[int]]] = [
+        ("static sequence", everyone, ()),
+        *((f"sequence of cluster {i + 1}", group, ()) for i, group in enumerate(clusters)),
+        *(
+            (f"sequence of leap {i + 1}", everyone, without)
+            for i, without in enumerate(leaps(corpus, costs, config.leaps))
+        ),
+    ]
+    seeds = seed.spawn(len(wanted))
 
     def sequence(index: int) -> GreedySequence:
-        stage = "static sequence" if index == 0 else f"sequence of cluster {index}"
+        stage, group, without = wanted[index]
 
         def on_step(step: int, action: Action, loss: float) -> None:
             report(stage, step + 1, settings.max_steps, f"{_name(action)}, held-out loss {loss:.4f}")
@@ -227,22 +257,33 @@ def propose(
         arrays = folder.arrays(
             f"sequence-{index}",
             lambda: sequence_to_arrays(
-                greedy_sequence(corpus, groups[index], costs, settings, seeds[index], on_step)
+                greedy_sequence(corpus, group, costs, settings, seeds[index], on_step, without)
             ),
         )
         return sequence_from_arrays(arrays)
 
-    sequences = [sequence(index) for index in range(len(groups))]
+    sequences = [sequence(index) for index in range(len(wanted))]
     if not sequences[0].actions:
         raise DataError("no action improves on the prior: the feature sets say nothing about these classes")
-    steps = max(2, round(HORIZON_FACTOR * len(sequences[0].actions)))
+    steps = max(2, round(HORIZON_FACTOR * max(len(sequence.actions) for sequence in sequences)))
     everything = combine(corpus, sequences, costs, settings, steps)
+    report("guide", 0, 1, f"{config.guide_trials} trials")
+    guide = folder.document("guide", lambda: list(_guide(everything, config, guide_seed)))
+    everything = replace(everything, guide=tuple(guide))
+    report("guide", 1, 1, f"{len(guide)} actions")
     report("pool", 0, 1, f"{len(everything.model.actions)} proposals")
     kept = folder.document(
         "pool", lambda: prune(everything, config.pool, config.prune_images, config.threads, prune_seed)
     )
     report("pool", 1, 1, f"{len(kept)} actions kept")
     return restrict_actions(everything, kept)
+
+
+def _guide(proposals: Proposals, config: TrainConfig, seed: np.random.SeedSequence) -> tuple[int, ...]:
+    unseen, _ = proposals.model.corpus.policy_parts()
+    judging = unseen[:: max(1, len(unseen) // config.guide_images)]
+    random = np.random.default_rng(seed)
+    return search_guide(proposals, judging, config.guide_trials, config.threads, random)
 
 
 def learn(
@@ -261,6 +302,8 @@ def learn(
         for name, policy in policies.items():
             arrays |= {f"{name}/{part}": array for part, array in asdict(policy.q).items()}
             arrays[f"{name}/stop_below"] = np.array([policy.stop_below])
+            arrays[f"{name}/guide"] = np.array(policy.guide, np.int64)
+            arrays[f"{name}/loyalty"] = np.array([policy.loyalty])
         return arrays
 
     arrays = folder.arrays("policies", make)
@@ -268,6 +311,8 @@ def learn(
         name: LearnedPolicy(
             LinearQ(*(arrays[f"{name}/{part.name}"] for part in fields(LinearQ))),
             float(arrays[f"{name}/stop_below"][0]),
+            tuple(arrays[f"{name}/guide"].tolist()),
+            float(arrays[f"{name}/loyalty"][0]),
         )
         for name in ("D-NM", "D-M")
     }

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from anyscene.learning import grower_kernels
 from anyscene.learning.binning import MAX_BINS, Bins
+from anyscene.learning.blending import Blend, fit_blend
 from anyscene.learning.boosting import BoostingSettings, Rows, Tree, boost
-from anyscene.learning.corpus import HELD_OUT, Corpus, Example
+from anyscene.learning.corpus import Corpus, Example
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.state import State
 
@@ -35,37 +36,11 @@ class LearnerSettings:
 
 
 @dataclass(frozen=True)
-class FoldedChain:
-    """A chain as learning holds it.
-
-    chain : thresholds of features are bins, values are from all rows.
-    fold_values : float32[F, n, C], values that leave out the images of each fold.
-    """
-
-    chain: Chain
-    fold_values: NDArray[np.float32]
-
-    def for_fold(self, fold: int) -> Chain:
-        """The chain as images of this fold see it."""
-        return self.chain if fold == HELD_OUT else replace(self.chain, value=self.fold_values[fold])
-
-    def deployed(self, sets: Sequence[str], bins: dict[str, Bins]) -> Chain:
-        """The chain for features as they are, not binned."""
-        threshold = self.chain.threshold.copy()
-        for node in np.flatnonzero(self.chain.left >= 0):
-            source = self.chain.source[self.chain.feature[node]]
-            if source != PARENT_BELIEF:
-                column = self.chain.column[self.chain.feature[node]]
-                threshold[node] = bins[sets[source]].edges[column, int(threshold[node])]
-        return replace(self.chain, threshold=threshold)
-
-
-@dataclass(frozen=True)
 class Sample:
     """Active leaves of several images, one a row.
 
     truth, belief, parent_belief : float32[n, C]. share : float32[n], share of its image's labelled pixels.
-    fold : int8[n]. nodes : the leaves of each image. images : how many images there are.
+    nodes : the leaves of each image.
     """
 
     examples: tuple[Example, ...]
@@ -74,12 +49,24 @@ class Sample:
     belief: NDArray[np.float32]
     parent_belief: NDArray[np.float32]
     share: NDArray[np.float32]
-    fold: NDArray[np.int8]
 
-    def rows(self, binned: NDArray[np.uint8], weight_power: float) -> Rows:
-        """The sample as rows to fit trees to; beliefs are copied."""
+    def rows(self, binned: NDArray[np.uint8], belief: NDArray[np.float32], weight_power: float) -> Rows:
+        """The sample as rows to fit trees to, starting from these beliefs."""
         weight = self.share**weight_power
-        return Rows(binned, self.truth, self.belief.copy(), weight / weight.mean(), self.fold)
+        return Rows(binned, self.truth, belief, weight / weight.mean())
+
+    def loss(self, belief: NDArray[np.float32]) -> float:
+        """The rows' part in the mean image's cross-entropy."""
+        terms = -np.einsum("ik,ik->i", self.truth, np.log(belief))
+        return float(self.share @ terms) / len(self.examples)
+
+    def chances(self, source: int, sets: Sequence[str]) -> NDArray[np.float32]:
+        """The class probabilities that a source gives, float32[n, C]."""
+        if source == PARENT_BELIEF:
+            return self.parent_belief
+        classes = self.truth.shape[1]
+        pairs = zip(self.examples, self.nodes, strict=True)
+        return np.concatenate([e.evidence.class_scores(sets[source], n, classes) for e, n in pairs])
 
     def columns_of(self, source: int, sets: Sequence[str]) -> NDArray[np.uint8]:
         """The bins of one source's columns, uint8[n, D]."""
@@ -113,44 +100,44 @@ def draw_sample(
         belief=np.concatenate([state.belief[chosen] for _, _, state, chosen, _ in parts]),
         parent_belief=np.concatenate([state.parent_belief[chosen] for _, _, state, chosen, _ in parts]),
         share=(np.concatenate([part[4] for part in parts]) / keep).astype(np.float32),
-        fold=np.repeat([max(example.fold, 0) for example in examples], [len(p[0]) for p in parts]).astype(
-            np.int8
-        ),
     )
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Sources for a chain. gain : what one shallow tree on them takes off an image's loss, in nats."""
+    """Sources for a chain. gain : what a blend and a shallow tree on them take off an image's loss, in nats.
+
+    blended : those that speak of classes, if any is a feature set.
+    """
 
     sources: tuple[int, ...]
+    blended: tuple[int, ...]
     inputs: tuple[tuple[int, int], ...]
     gain: float
 
 
 def screen(
     sample: Sample,
+    held_out: Sample,
     in_hand: Sequence[int],
+    others: Sequence[int],
     corpus: Corpus,
     settings: LearnerSettings,
     random: np.random.Generator,
 ) -> list[Candidate]:
-    """Try the sets in hand alone, and with each other set in turn, by one shallow tree each."""
-    binned = {s: sample.columns_of(s, corpus.sets) for s in (PARENT_BELIEF, *range(len(corpus.sets)))}
+    """Try the sets in hand alone, and with each of the others in turn, by a blend and a shallow tree."""
+    binned = {s: sample.columns_of(s, corpus.sets) for s in (PARENT_BELIEF, *in_hand, *others)}
     gains = {s: _column_gains(sample, columns, settings) for s, columns in binned.items()}
     shallow = replace(settings.boosting, depth=2, shrinkage=1.0, row_share=1.0, column_share=1.0)
     base = (PARENT_BELIEF, *in_hand)
-    others = [s for s in range(len(corpus.sets)) if s not in in_hand]
     candidates = []
     for sources in [base, *((*base, other) for other in others)]:
         inputs = [(s, column) for s in sources for column in range(binned[s].shape[1])]
         best = np.argsort([-gains[s][column] for s, column in inputs], kind="stable")[: settings.columns]
         chosen = tuple(inputs[i] for i in sorted(best.tolist()))
-        x = np.column_stack([binned[s][:, column] for s, column in chosen])
-        rows = sample.rows(np.ascontiguousarray(x), settings.weight_power)
-        before = _image_loss(sample, rows.belief)
-        boost(rows, 1, corpus.folds, shallow, random)
-        candidates.append(Candidate(sources, chosen, before - _image_loss(sample, rows.belief)))
+        candidate = Candidate(sources, _blended(sources, corpus), chosen, 0.0)
+        _, _, belief = _fit_learners(sample, held_out, candidate, corpus, 1, shallow, settings, random)
+        candidates.append(replace(candidate, gain=held_out.loss(held_out.belief) - held_out.loss(belief)))
     return candidates
 
 
@@ -174,14 +161,56 @@ def fit_chain(
     corpus: Corpus,
     settings: LearnerSettings,
     random: np.random.Generator,
-) -> FoldedChain | None:
-    """Fit a chain on a candidate's inputs, ended where held-out loss is lowest; None if no tree helps."""
-    rows, fresh = (
-        part.rows(_inputs(part, candidate.inputs, corpus.sets), settings.weight_power)
-        for part in (sample, held_out)
+) -> Chain | None:
+    """Fit a chain on a candidate's inputs, ended where held-out loss is lowest; None if no learner helps."""
+    trees = max(settings.sizes) - bool(candidate.blended)
+    blend, fitted, _ = _fit_learners(
+        sample, held_out, candidate, corpus, trees, settings.boosting, settings, random
     )
-    trees = boost(rows, max(settings.sizes), corpus.folds, settings.boosting, random, fresh)
-    return _flatten(trees, candidate.inputs, corpus.folds) if trees else None
+    if blend is None and not fitted:
+        return None
+    return _flatten(blend, candidate.blended, fitted, candidate.inputs, corpus.classes)
+
+
+def _fit_learners(
+    sample: Sample,
+    held_out: Sample,
+    candidate: Candidate,
+    corpus: Corpus,
+    trees: int,
+    boosting: BoostingSettings,
+    settings: LearnerSettings,
+    random: np.random.Generator,
+) -> tuple[Blend | None, list[Tree], NDArray[np.float32]]:
+    """A blend if there are sources for one, then trees, as far as held-out loss falls; held-out beliefs."""
+    parts = (sample, held_out)
+    beliefs = [part.belief.copy() for part in parts]
+    blend = _fit_blend(sample, candidate.blended, corpus) if candidate.blended else None
+    if blend:
+        for part, belief in zip(parts, beliefs, strict=True):
+            blend.apply(belief, _chances(part, candidate.blended, corpus))
+        if held_out.loss(beliefs[1]) >= held_out.loss(held_out.belief):
+            blend, beliefs = None, [part.belief.copy() for part in parts]
+    rows, fresh = (
+        part.rows(_inputs(part, candidate.inputs, corpus.sets), belief, settings.weight_power)
+        for part, belief in zip(parts, beliefs, strict=True)
+    )
+    fitted = boost(rows, trees, boosting, random, fresh)
+    return blend, fitted, fresh.belief
+
+
+def _blended(sources: Sequence[int], corpus: Corpus) -> tuple[int, ...]:
+    speaking = tuple(s for s in sources if s != PARENT_BELIEF and corpus.sets[s] in corpus.speaking)
+    return (PARENT_BELIEF, *speaking) if speaking else ()
+
+
+def _chances(sample: Sample, sources: Sequence[int], corpus: Corpus) -> list[NDArray[np.float32]]:
+    return [sample.chances(source, corpus.sets) for source in sources]
+
+
+def _fit_blend(sample: Sample, sources: Sequence[int], corpus: Corpus) -> Blend:
+    chances = _chances(sample, sources, corpus)
+    return fit_blend(sample.truth, sample.belief, sample.share, chances, corpus.prior)
 
 
 def _inputs(sample: Sample, inputs: Sequence[tuple[int, int]], sets: Sequence[str]) -> NDArray[np.uint8]:
@@ -190,43 +219,53 @@ def _inputs(sample: Sample, inputs: Sequence[tuple[int, int]], sets: Sequence[st
     return np.ascontiguousarray(np.column_stack([binned[source][:, column] for source, column in inputs]))
 
 
-def _flatten(trees: Sequence[Tree], inputs: Sequence[tuple[int, int]], folds: int) -> FoldedChain:
-    """Lay trees end to end; inputs that no tree looks at are dropped."""
-    sizes = np.array([len(tree.feature) for tree in trees])
-    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    inner = [tree.left >= 0 for tree in trees]
-    used = np.unique(np.concatenate([tree.feature[mask] for tree, mask in zip(trees, inner, strict=True)]))
-    position = np.zeros(len(inputs), np.int32)
-    position[used] = np.arange(len(used))
+def _flatten(
+    blend: Blend | None,
+    blended: Sequence[int],
+    trees: Sequence[Tree],
+    inputs: Sequence[tuple[int, int]],
+    classes: int,
+) -> Chain:
+    """Lay the learners end to end; inputs that no tree looks at are dropped."""
+    sizes = np.array([len(tree.feature) for tree in trees], np.int64)
+    roots = np.cumsum(sizes) - sizes
+    node_feature, node_left, cut, value = (
+        np.concatenate([getattr(tree, part) for tree in trees] or [empty])
+        for part, empty in (
+            ("feature", np.zeros(0, np.int32)),
+            ("left", np.zeros(0, np.int32)),
+            ("cut", np.zeros(0, np.uint8)),
+            ("value", np.zeros((0, classes), np.float32)),
+        )
+    )
+    inner = node_left >= 0
+    used, feature = np.unique(node_feature[inner], return_inverse=True)
     source = np.array([inputs[i][0] for i in used], np.int16)
-    column = np.array([inputs[i][1] for i in used], np.int32)
-    feature = np.concatenate([np.where(m, position[t.feature], 0) for t, m in zip(trees, inner, strict=True)])
-    left = np.concatenate(
-        [np.where(m, t.left + root, -1) for t, m, root in zip(trees, inner, roots, strict=True)]
-    )
-    cut = np.concatenate([tree.cut for tree in trees]).astype(np.int64)
-    is_belief = source[feature] == PARENT_BELIEF if len(source) else np.zeros(len(feature), bool)
-    threshold = np.where(is_belief, BELIEF_BINS.edges[0, np.minimum(cut, MAX_BINS - 2)], cut).astype(
-        np.float32
-    )
-    values = np.concatenate([tree.values for tree in trees], axis=1)
-    chain = Chain(
+    node_feature[:] = 0
+    node_feature[inner] = feature
+    threshold = cut.astype(np.float32)
+    of_belief = np.zeros(len(inner), np.bool_)
+    of_belief[inner] = source[feature] == PARENT_BELIEF
+    threshold[of_belief] = BELIEF_BINS.edges[0, np.minimum(cut[of_belief], MAX_BINS - 2)]
+    return Chain(
+        blend_source=np.array(blended if blend else (), np.int16),
+        blend_weight=blend.weight if blend else np.zeros(0, np.float32),
+        blend_bias=blend.bias if blend else np.zeros(classes, np.float32),
         source=source,
-        column=column,
-        feature=feature.astype(np.int32),
+        column=np.array([inputs[i][1] for i in used], np.int32),
+        feature=node_feature.astype(np.int32),
         threshold=threshold,
-        left=left.astype(np.int32),
-        value=np.ascontiguousarray(values[-1]),
+        left=np.where(inner, node_left + np.repeat(roots, sizes), -1).astype(np.int32),
+        value=np.ascontiguousarray(value),
         roots=roots.astype(np.int32),
     )
-    return FoldedChain(chain, np.ascontiguousarray(values[:folds]))
 
 
 def _column_gains(
     sample: Sample, binned: NDArray[np.uint8], settings: LearnerSettings
 ) -> NDArray[np.float64]:
     """Gain of the best single cut in each column."""
-    rows = sample.rows(binned, settings.weight_power)
+    rows = sample.rows(binned, sample.belief, settings.weight_power)
     sums = grower_kernels.gradients(
         rows.truth, rows.belief, rows.weight, np.ones(rows.truth.shape[1], np.float32)
     )
@@ -239,9 +278,3 @@ def _column_gains(
             histogram, settings.boosting.regularisation, settings.boosting.least_curvature
         )[0]
     return gains
-
-
-def _image_loss(sample: Sample, belief: NDArray[np.float32]) -> float:
-    """The rows' part in the mean image's cross-entropy."""
-    terms = -np.einsum("ik,ik->i", sample.truth, np.log(belief))
-    return float(sample.share @ terms) / len(sample.examples)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -131,12 +132,9 @@ def split(state: State, threshold: float, evidence: Evidence) -> State:
 
 def update(state: State, action: Update, pool: Pool, evidence: Evidence) -> State:
     """Apply a bundle to the active leaves: q ∝ q·exp(α·h(f)), f = [features, parent's belief] (Eq. 2)."""
-    chain = pool.chains[action.chain]
     rows = np.flatnonzero(state.active)
-    x = chain_inputs(state, rows, chain, pool, evidence)
-    scores = np.zeros((len(rows), pool.classes), np.float32)
-    roots = chain.roots[state.applied[action.chain] : action.size]
-    kernels.add_tree_scores(x, chain.feature, chain.threshold, chain.left, chain.value, roots, scores)
+    done = int(state.applied[action.chain])
+    (scores,) = chain_scores(state, rows, pool.chains[action.chain], pool, evidence, done, (action.size,))
     return updated(state, action, pool, rows, scores)
 
 
@@ -157,16 +155,68 @@ def updated(
     )
 
 
-def chain_inputs(
-    state: State, rows: NDArray[np.int64], chain: Chain, pool: Pool, evidence: Evidence
+def chain_scores(
+    state: State,
+    rows: NDArray[np.int64],
+    chain: Chain,
+    pool: Pool,
+    evidence: Evidence,
+    done: int,
+    sizes: Sequence[int],
+) -> list[NDArray[np.float32]]:
+    """Return what a chain's learners after the first `done` add to these leaves' log-beliefs.
+
+    One float32[len(rows), C] for each of the rising `sizes`: what the learners up to there add together.
+    """
+    scores = np.zeros((len(rows), pool.classes), np.float32)
+    if chain.has_blend and done == 0:
+        _add_blend(state, rows, chain, pool, evidence, scores)
+    x = _tree_inputs(state, rows, chain, pool, evidence, done, sizes[-1])
+    sums = []
+    for size in sizes:
+        roots = chain.trees_between(done, size)
+        kernels.add_tree_scores(x, chain.feature, chain.threshold, chain.left, chain.value, roots, scores)
+        sums.append(scores.copy() if size != sizes[-1] else scores)
+        done = size
+    return sums
+
+
+def _add_blend(
+    state: State,
+    rows: NDArray[np.int64],
+    chain: Chain,
+    pool: Pool,
+    evidence: Evidence,
+    scores: NDArray[np.float32],
+) -> None:
+    for source, weight in zip(chain.blend_source.tolist(), chain.blend_weight.tolist(), strict=True):
+        if source == PARENT_BELIEF:
+            chances = state.parent_belief[rows]
+        else:
+            chances = evidence.class_scores(pool.sets[source], state.leaves[rows], pool.classes)
+        kernels.add_log_scores(chances, weight, scores)
+    scores += chain.blend_bias
+
+
+def _tree_inputs(
+    state: State,
+    rows: NDArray[np.int64],
+    chain: Chain,
+    pool: Pool,
+    evidence: Evidence,
+    done: int,
+    size: int,
 ) -> NDArray[np.float32]:
-    """Return what a chain looks at in these leaves, float32[len(rows), M]."""
+    """What the trees among these learners look at, float32[len(rows), M]; other columns are undefined."""
     x = np.empty((len(rows), len(chain.source)), np.float32)
+    if len(chain.trees_between(done, size)) == 0:
+        return x
+    needed = chain.sets_of(size, len(pool.sets))
     leaves = state.leaves[rows]
     for source, inputs, columns in chain.source_groups:
         if source == PARENT_BELIEF:
             x[:, inputs] = state.parent_belief[rows[:, None], columns]
-        else:
+        elif needed[source]:
             x[:, inputs] = evidence.gather(pool.sets[source], leaves, columns)
     return x
 

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 # No class is ever ruled out: a floor keeps the log finite and lets later evidence revive a class.
 BELIEF_FLOOR = np.float32(1e-5)
 
+SCORE_FLOOR = np.float32(1e-4)
+"""A source that rules a class out is believed no further than this."""
+
 
 @njit(cache=True, nogil=True)
 def split_rows(
@@ -58,6 +61,15 @@ def add_tree_scores(
                 node = left[node] + (0 if x[i, feature[node]] <= threshold[node] else 1)
             for k in range(scores.shape[1]):
                 scores[i, k] += value[node, k]
+
+
+@njit(cache=True, nogil=True)
+def add_log_scores(chances: NDArray[np.float32], weight: float, scores: NDArray[np.float32]) -> None:
+    """Add weight·log(chance) to each score; chances are floored."""
+    factor = np.float32(weight)
+    for i in range(scores.shape[0]):
+        for k in range(scores.shape[1]):
+            scores[i, k] += factor * np.log(max(chances[i, k], SCORE_FLOOR))
 
 
 @njit(cache=True, nogil=True)

@@ -65,6 +65,8 @@ class _Manifest(BaseModel):
     chains: int
     static: tuple[int, ...]
     stop_below: dict[str, float]
+    guides: dict[str, tuple[int, ...]]
+    loyalty: dict[str, float]
     scalars: dict[str, float]
     checksums: dict[str, str]
     record: dict[str, Any]
@@ -117,6 +119,8 @@ def save_model(path: Path, trained: TrainedModel) -> None:
         chains=len(pool.chains),
         static=trained.static,
         stop_below={name: max(policy.stop_below, -1e300) for name, policy in trained.policies.items()},
+        guides={name: policy.guide for name, policy in trained.policies.items()},
+        loyalty={name: policy.loyalty for name, policy in trained.policies.items()},
         scalars={name: float(v) for name, v in values.items() if not isinstance(v, np.ndarray)},
         checksums={name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
         record=dict(trained.record),
@@ -187,7 +191,10 @@ def _assemble(m: _Manifest, arrays: Mapping[str, NDArray[Any]], members: Mapping
     costs = ActionCosts(**parts)
     policies = {
         name: LearnedPolicy(
-            LinearQ(**{part.name: arrays[f"policies/{name}/{part.name}"] for part in fields(LinearQ)}), stop
+            LinearQ(**{part.name: arrays[f"policies/{name}/{part.name}"] for part in fields(LinearQ)}),
+            stop,
+            m.guides[name],
+            m.loyalty[name],
         )
         for name, stop in m.stop_below.items()
     }
@@ -219,19 +226,23 @@ def _check(trained: TrainedModel) -> None:
             or len(chain.threshold) != nodes
         ):
             raise ValueError("a chain's arrays differ in length")
+        if len(chain.blend_weight) != len(chain.blend_source) or chain.blend_bias.shape != (pool.classes,):
+            raise ValueError("a chain's blend differs in length from what it looks at")
         if np.any(chain.left[inner] + 1 >= nodes) or np.any(chain.left[inner] <= np.flatnonzero(inner)):
             raise ValueError("a tree points outside itself")
         if np.any((chain.roots < 0) | (chain.roots >= nodes)):
             raise ValueError("a chain's roots lie outside it")
         if np.any((chain.feature[inner] < 0) | (chain.feature[inner] >= len(chain.source))):
             raise ValueError("a tree looks at an input that is not there")
-        if np.any((chain.source != PARENT_BELIEF) & ((chain.source < 0) | (chain.source >= len(pool.sets)))):
+        sources = np.concatenate([chain.source, chain.blend_source])
+        if np.any((sources != PARENT_BELIEF) & ((sources < 0) | (sources >= len(pool.sets)))):
             raise ValueError("a chain looks at a feature set that is not there")
     for action in pool.actions:
         if isinstance(action, Update) and not 1 <= action.size <= pool.chains[action.chain].size:
             raise ValueError("a bundle is larger than its chain")
-    if any(not 0 <= action < len(pool.actions) for action in trained.static):
-        raise ValueError("the static sequence names actions that are not there")
+    sequences = [trained.static, *(policy.guide for policy in trained.policies.values())]
+    if any(not 0 <= action < len(pool.actions) for sequence in sequences for action in sequence):
+        raise ValueError("a sequence names actions that are not there")
     situation = trained.model.situation(trained.model.start())
     for policy in trained.policies.values():
         policy.q.values(situation.phi)

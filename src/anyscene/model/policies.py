@@ -61,18 +61,30 @@ class LinearQ:
 
 @dataclass(frozen=True)
 class LearnedPolicy:
-    """The action of largest Q̂ (D-NM; D-M when learned with γ = 0); stops when none is above `stop_below`."""
+    """The action of largest Q̂ (D-NM; D-M with γ = 0), or the guide's where that is about as good.
+
+    stop_below : it stops where the guide has nothing left and no Q̂ is above this.
+    guide : a static sequence to depart from. loyalty : the largest Q̂ must exceed that of the guide's next
+    action by more than this share of itself.
+    """
 
     q: LinearQ
     stop_below: float = -np.inf
+    guide: tuple[int, ...] = ()
+    loyalty: float = 0.0
 
     def choose(self, situation: Situation) -> int | None:
-        """Return the offered action of largest Q̂."""
+        """Return the guide's next action, or the offered one of largest Q̂ where that promises enough more."""
         if not situation.offered.any():
             return None
         values = np.where(situation.offered, self.q.values(situation.phi), -np.inf)
         best = int(np.argmax(values))
-        return best if values[best] > self.stop_below else None
+        upcoming = remaining(self.guide, situation.taken)
+        guided = next((action for action in upcoming if situation.offered[action]), None)
+        if guided is None:
+            return best if values[best] > self.stop_below else None
+        departs = values[best] - values[guided] > self.loyalty * abs(values[best])
+        return best if departs else guided
 
 
 @dataclass(frozen=True)
@@ -83,10 +95,16 @@ class StaticPolicy:
 
     def choose(self, situation: Situation) -> int | None:
         """Return the next action of the sequence that is offered."""
-        position = 0
-        for action in situation.taken:
-            position = self.sequence.index(action, position) + 1
-        return next((a for a in self.sequence[position:] if situation.offered[a]), None)
+        upcoming = remaining(self.sequence, situation.taken)
+        return next((action for action in upcoming if situation.offered[action]), None)
+
+
+def remaining(sequence: tuple[int, ...], taken: tuple[int, ...]) -> tuple[int, ...]:
+    """What is left of a sequence after these actions; those that are not in the rest of it do not count."""
+    for action in taken:
+        if action in sequence:
+            sequence = sequence[sequence.index(action) + 1 :]
+    return sequence
 
 
 class RandomPolicy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -25,6 +26,13 @@ class Source:
     name: str
     images: Sequence[NDArray[np.uint8]]
     truths: Sequence[NDArray[np.int16]]
+
+    @cached_property
+    def holders(self) -> list[NDArray[np.intp]]:
+        """For each class that occurs: the images that show it."""
+        shown = [np.setdiff1d(truth, [VOID]) for truth in self.truths]
+        classes = np.unique(np.concatenate(shown))
+        return [np.flatnonzero([label in labels for labels in shown]) for label in classes]
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ def draw_batch(sources: Sequence[Source], recipe: Recipe, rng: np.random.Generat
     odds = np.array([recipe.shares.get(source.name, 1.0) for source in sources])
     source = sources[rng.choice(len(sources), p=odds / odds.sum())]
     scale = _draw_scale(recipe, rng)
-    picks = rng.integers(len(source.images), size=_images_at(scale, recipe.batch))
+    picks = _draw_images(source, _images_at(scale, recipe.batch), recipe.rare_images, rng)
     # The first image sets the size for all: a data set may mix sizes and orientations.
     first = source.images[picks[0]]
     crop = rng.uniform(recipe.crop, 1.0) if rng.random() < 0.5 else 1.0
@@ -65,6 +73,16 @@ def draw_batch(sources: Sequence[Source], recipe: Recipe, rng: np.random.Generat
         images[slot] = image.transpose(2, 0, 1)
         truths[slot] = truth
     return Batch(source.name, images, truths)
+
+
+def _draw_images(
+    source: Source, count: int, rare_images: float, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    picks = rng.integers(len(source.images), size=count)
+    for slot in np.flatnonzero(rng.random(count) < rare_images):
+        holders = source.holders[rng.integers(len(source.holders))]
+        picks[slot] = rng.choice(holders)
+    return picks
 
 
 def _draw_scale(recipe: Recipe, rng: np.random.Generator) -> float:

@@ -19,7 +19,7 @@ from safetensors.torch import save
 
 from anyscene import metrics
 from anyscene.data import DataSet, Scene
-from anyscene.errors import DataError, ModelError
+from anyscene.errors import ConfigError, DataError, ModelError
 from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.labels import labels_by_scores
 from anyscene.features.hypercolumn.network import fit, input_size
@@ -56,11 +56,16 @@ def train_part(
     folder: Path,
     seed: int,
     report: Callable[[Progress], None],
+    start: Path | None = None,
 ) -> Part:
-    """Train one part, or go on with it; a finished part is read, not trained again."""
+    """Train one part, or go on with it; a finished part is read, not trained again.
+
+    start: a run folder whose finished part of the same name gives the first weights; ImageNet's when None.
+    """
     path = folder / f"{part}.weights"
     if path.exists():
         return read_part(path)
+    before = None if start is None else _same_classes(start / f"{part}.weights", datasets)
     sources = [_hold(name, dataset, part) for name, dataset in datasets.items()]
     counts = {name: len(dataset.classes) for name, dataset in datasets.items()}
     held_out = {name: _sample(dataset, JUDGES[part]) for name, dataset in datasets.items()}
@@ -72,10 +77,12 @@ def train_part(
         seed,
         report,
         lambda judged: _verdict(judged, held_out, recipe.long_side),
+        None if before is None else before.network.state_dict(),
     )
     classes = {name: dataset.classes.names for name, dataset in datasets.items()}
-    seen = sorted(image_key(image) for source in sources for image in source.images)
-    done = Part(network, classes, tuple(seen), recipe)
+    seen = {image_key(image) for source in sources for image in source.images}
+    seen |= set(() if before is None else before.seen)
+    done = Part(network, classes, tuple(sorted(seen)), recipe)
     _write_part(done, path)
     return done
 
@@ -93,6 +100,16 @@ def read_part(path: Path) -> Part:
     except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as error:
         raise ModelError(f"{path} is not a trained part of a backbone ({error}); train it anew") from error
     return Part(network.eval(), classes, tuple(metadata["seen"]), recipe)
+
+
+def _same_classes(path: Path, datasets: Mapping[str, DataSet]) -> Part:
+    part = read_part(path)
+    if part.classes != {name: dataset.classes.names for name, dataset in datasets.items()}:
+        raise ConfigError(
+            f"{path} was trained on other data sets or classes ({', '.join(part.classes)}); "
+            "give the same --data, or leave out --start"
+        )
+    return part
 
 
 def _hold(name: str, dataset: DataSet, split: str) -> Source:

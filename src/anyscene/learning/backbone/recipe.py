@@ -34,6 +34,9 @@ class Recipe(BaseModel):
         0.3, ge=0, lt=1, description="random change of brightness, contrast, saturation, tint"
     )
     rare_power: float = Field(0.3, ge=0, le=1, description="weight of a class: its share to minus this power")
+    rare_images: float = Field(
+        0.0, ge=0, le=1, description="share of images drawn by class first: rare ones more often"
+    )
     shares: dict[str, float] = Field(
         default_factory=lambda: {"camvid": 2.0, "siftflow": 2.0, "stanford": 1.0},
         description="how often each data set is drawn, relative to the others (1 when not named)",

@@ -67,12 +67,14 @@ def train(
     seed: int,
     report: Callable[[Progress], None],
     judge: Callable[[SceneNetwork], str],
+    start: Mapping[str, Tensor] | None = None,
 ) -> SceneNetwork:
     """Train on the sources, going on from `checkpoint` where it exists; return the averaged network.
 
     judge: says in a few words how good a network is; nothing depends on its answer.
+    start: weights to begin with; ImageNet's when None.
     """
-    run = _start(classes, recipe, seed)
+    run = _start(classes, recipe, seed, start)
     judged = SceneNetwork(classes)
     judged.eval()
     verdict = ""
@@ -101,10 +103,13 @@ def train(
     return judged
 
 
-def _start(classes: Mapping[str, int], recipe: Recipe, seed: int) -> Run:
+def _start(classes: Mapping[str, int], recipe: Recipe, seed: int, start: Mapping[str, Tensor] | None) -> Run:
     torch.manual_seed(seed)
     network = SceneNetwork(classes)
-    load_imagenet(network, imagenet_weights())
+    if start is None:
+        load_imagenet(network, imagenet_weights())
+    else:
+        network.load_state_dict(start)
     network.to(memory_format=torch.channels_last)
     groups: dict[tuple[bool, bool], list[Tensor]] = {}
     for name, parameter in network.named_parameters():

@@ -1,0 +1,64 @@
+"""Blends: the weak learner for sources that speak of classes themselves.
+
+A tree sees one class at a time and needs dozens of cuts to say what a network's scores say outright. A blend
+adds the log-scores of all sources with one weight each: fresh evidence takes the place of stale, and the
+prior's weight undoes what class weights in the network's training did. So few parameters carry over to other
+drives and from the networks of the halves to the one that labels; a bias for each class, or trees on the
+scores, do not (docs/learning.md has the figures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from anyscene.model import kernels
+
+
+@dataclass(frozen=True)
+class Blend:
+    """h(k) = Σ_j weight_j·log s_j(k) + bias_k. weight : float32[J]. bias : float32[C]."""
+
+    weight: NDArray[np.float32]
+    bias: NDArray[np.float32]
+
+    def apply(self, belief: NDArray[np.float32], chances: Sequence[NDArray[np.float32]]) -> None:
+        """Update beliefs in place; chances : the sources' class probabilities, float32[n, C] each."""
+        scores = np.tile(self.bias, (len(belief), 1))
+        for weight, source in zip(self.weight.tolist(), chances, strict=True):
+            kernels.add_log_scores(source, weight, scores)
+        belief[:] = kernels.reweigh(belief, np.arange(len(belief)), scores)
+
+
+def fit_blend(
+    truth: NDArray[np.float32],
+    belief: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    chances: Sequence[NDArray[np.float32]],
+    prior: NDArray[np.float32],
+) -> Blend:
+    """Find the weights of the sources and of the prior with the least cross-entropy (convex; by L-BFGS).
+
+    truth, belief : float32[n, C]. weight : float32[n], what a row counts. chances : the sources' class
+    probabilities, float32[n, C] each. prior : float32[C].
+    """
+    constant = np.broadcast_to(np.log(prior), truth.shape)
+    logs = np.array([*(np.log(np.maximum(source, kernels.SCORE_FLOOR)) for source in chances), constant])
+    start = np.log(belief)
+    share = (weight / weight.sum(dtype=np.float64)).astype(np.float32)
+
+    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        scores = start + np.tensordot(weights.astype(np.float32), logs, 1)
+        scores -= scores.max(axis=1, keepdims=True)
+        chance = np.exp(scores)
+        total = chance.sum(axis=1, keepdims=True)
+        cross = share @ (np.log(total[:, 0]) - np.einsum("ik,ik->i", truth, scores))
+        rest = (chance / total - truth) * share[:, None]
+        return float(cross), np.tensordot(logs, rest, 2).astype(np.float64)
+
+    found = minimize(loss, np.zeros(len(logs)), jac=True, method="L-BFGS-B").x.astype(np.float32)
+    return Blend(found[:-1], found[-1] * np.log(prior))

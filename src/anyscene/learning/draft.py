@@ -1,0 +1,70 @@
+"""A model in the making: actions whose weak learners look at bins, on images whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.learning.corpus import Corpus, Example
+from anyscene.learning.process import ImageVisit, ScoreCache, first_visit
+from anyscene.model.actions import Action, Pool
+from anyscene.model.chain import PARENT_BELIEF, Chain
+from anyscene.model.costs import ActionCosts
+from anyscene.model.rollout import Model
+from anyscene.model.state import State
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Actions, costs and prior, with the images they are learned from.
+
+    chains : thresholds of features are bins, as the corpus holds them.
+    """
+
+    corpus: Corpus
+    chains: tuple[Chain, ...]
+    actions: tuple[Action, ...]
+    costs: ActionCosts
+    prior: NDArray[np.float32]
+    alpha: float
+    max_steps: int
+
+    @cached_property
+    def model(self) -> Model:
+        """The model for the corpus's binned images."""
+        return self._model(self.chains)
+
+    def start(self, example: Example) -> ImageVisit:
+        """The first visit to an image."""
+        return first_visit(self.model, example, self.alpha)
+
+    def resume(self, example: Example, state: State) -> ImageVisit:
+        """A visit to a state that was reached elsewhere, with as many chains as this model has."""
+        return ImageVisit(self.model, example, self.alpha, state, ScoreCache(self.model, example))
+
+    def deployed(self) -> Model:
+        """The model for features as they are, not binned."""
+        return self._model(tuple(self._unbinned(chain) for chain in self.chains))
+
+    def _model(self, chains: tuple[Chain, ...]) -> Model:
+        pool = Pool(self.corpus.sets, chains, self.actions, self.corpus.classes, self.corpus.layer_count)
+        return Model(pool, self.costs, self.prior, self.max_steps)
+
+    def _unbinned(self, chain: Chain) -> Chain:
+        threshold = chain.threshold.copy()
+        for node in np.flatnonzero(chain.left >= 0):
+            source = chain.source[chain.feature[node]]
+            if source != PARENT_BELIEF:
+                column = chain.column[chain.feature[node]]
+                edges = self.corpus.bins[self.corpus.sets[source]].edges
+                threshold[node] = edges[column, int(threshold[node])]
+        return replace(chain, threshold=threshold)
+
+
+def bundle_sizes(chain: Chain, sizes: Sequence[int]) -> list[int]:
+    """The bundles that a chain has: those of the wanted sizes that fit, and the whole chain."""
+    return sorted({min(size, chain.size) for size in sizes})
