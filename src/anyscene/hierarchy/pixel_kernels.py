@@ -125,13 +125,14 @@ def sort_edges(
     h, w = right.shape
     bands = min(count, 1 + h * w // BAND)
     band_of = np.arange(count) * bands // count * BUCKETS
-    run = step if bands > 1 else w  # pixels of a row that are known to lie in one band
+    # Pixels of a row that are known to lie in one band.
+    runs, run = (parents.shape[1], step) if bands > 1 else (1, w)
     places = np.zeros(bands * BUCKETS, np.int64)
     for y in range(h):
         row = parents[y // step]
-        for start in range(0, w, run):
-            band = band_of[row[start // step]]
-            for x in range(start, min(w, start + run)):
+        for column in range(runs):
+            band = band_of[row[column]]
+            for x in range(column * run, min(w, (column + 1) * run)):
                 places[band + right[y, x]] += 1
                 places[band + down[y, x]] += 1
     total = 0
@@ -144,9 +145,9 @@ def sort_edges(
     weights = np.empty(total, np.uint8)
     for y in range(h):
         row = parents[y // step]
-        for start in range(0, w, run):
-            band = band_of[row[start // step]]
-            for x in range(start, min(w, start + run)):
+        for column in range(runs):
+            band = band_of[row[column]]
+            for x in range(column * run, min(w, (column + 1) * run)):
                 for direction in range(2):
                     weight = down[y, x] if direction else right[y, x]
                     if weight != OUTLINE:
