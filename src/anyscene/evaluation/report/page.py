@@ -88,7 +88,7 @@ def _cards(found: Evaluation) -> str:
     if (ratio := figures.get("sm_cost_ratio", {}).get("best")) is not None:
         cards.append((f"{ratio:.2f} ×", "S-M's cost for S-M's best accuracy − 0.1"))
     if (mean := figures.get("frontier", {}).get("mean_difference")) is not None:
-        cards.append((f"{100 * mean:+.2f}", "points above the network alone, mean over log cost"))
+        cards.append((f"{100 * mean:+.2f}", "points against the network alone, mean over log cost"))
     made = "".join(f'<div class="card"><b>{escape(b)}</b><span>{escape(w)}</span></div>' for b, w in cards)
     return f'<div class="cards">{made}</div>' if cards else ""
 
