@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 def explain(
     image: Annotated[Path, typer.Argument(help="The picture to label.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the page.")],
-    model: ModelOption = "camvid",
+    model: ModelOption = None,
     budget: BudgetOption = None,
 ) -> None:
     """Write one page, complete in itself, on how a picture was labelled: every step, its cost, its effect."""

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from anyscene.apps.sources import Found
 
 ModelOption = Annotated[
-    str, typer.Option("--model", metavar="NAME|FILE", help="A model that ships, or a .anyscene file.")
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME|FILE",
+        help="One that ships (`anyscene models`) or a .anyscene file; none: the one for outdoor photos.",
+    ),
 ]
 BudgetOption = Annotated[
     str | None,
@@ -36,8 +41,8 @@ def label(
         list[str],
         typer.Argument(metavar="PATHS...", help="Pictures, folders, videos, or patterns like 'a/*.jpg'."),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")],
-    model: ModelOption = "camvid",
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")] = Path("labels"),
+    model: ModelOption = None,
     budget: BudgetOption = None,
     until: Annotated[
         float | None, typer.Option(help="Stop an image when its mean confidence is this high (0 to 1).")

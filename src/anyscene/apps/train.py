@@ -36,14 +36,24 @@ def train(
     ] = None,
     backbone: Annotated[
         Path | None,
-        typer.Option("--backbone", metavar="FILE", help="The hypercolumn's network; none: without."),
+        typer.Option(
+            "--backbone", metavar="FILE", help="The network to start from; none: the one that ships."
+        ),
     ] = None,
+    without_network: Annotated[
+        bool, typer.Option("--without-network", help="Learn from the other feature sets alone.")
+    ] = False,
     costs: Annotated[
         Path | None, typer.Option("--costs", metavar="FILE", help="Costs of an earlier run (its costs.json).")
     ] = None,
 ) -> None:
-    """Learn a model: weak learners, action proposals, policy. Killed at any moment, --resume goes on."""
+    """Learn a model: weak learners, action proposals, policy. Killed at any moment, --resume goes on.
+
+    The network is not trained, but read: scores of your own classes if it knows them by these names, else of
+    others, as features.
+    """
     from anyscene.data import open as open_data
+    from anyscene.features.hypercolumn.backbone import shipped_backbone
     from anyscene.learning.config import TrainConfig, read_config
     from anyscene.learning.search import search_config
     from anyscene.learning.train import train as learn
@@ -53,7 +63,7 @@ def train(
     with Stages() as show:
         options: dict[str, Any] = {
             "split": split,
-            "backbone": backbone,
+            "backbone": None if without_network else backbone or shipped_backbone(),
             "costs": costs,
             "resume": resume,
             "report": show,

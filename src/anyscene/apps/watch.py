@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 def watch(
     image: Annotated[Path, typer.Argument(help="The picture to label.")],
-    model: ModelOption = "camvid",
+    model: ModelOption = None,
     budget: BudgetOption = None,
     gif: Annotated[Path | None, typer.Option(metavar="FILE", help="Also keep it as an animated GIF.")] = None,
     pause: Annotated[float, typer.Option(min=0, help="Seconds that each step is shown.")] = 0.7,

@@ -8,20 +8,23 @@ from pathlib import Path
 from anyscene.engine.engine import Engine, Learned, prepare
 from anyscene.errors import ModelError
 from anyscene.features import Bank, bank_from_arrays
-from anyscene.features.hypercolumn.network import Head, Network
-from anyscene.features.hypercolumn.rungs import ladder
+from anyscene.features.hypercolumn.network import Network
+from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays, ladder
 from anyscene.model.modelfile import TrainedModel, load_model
 
 SUFFIX = ".anyscene"
 POLICY = "D-NM"
-NETWORK = "hypercolumn"
+
+DEFAULT_MODEL = "stanford"
+"""The shipped model that labels when none is named: its scenes are the most varied."""
 
 
-def load(model: str | Path, threads: int = 1) -> Engine:
+def load(model: str | Path | None = None, threads: int = 1) -> Engine:
     """Load a model, `load("camvid")` or `load("my.anyscene")`, ready to label within any deadline.
 
     The first time on a machine, what every step costs there is measured, which takes some seconds;
-    `anyscene calibrate` does it again and more thoroughly. threads : CPU threads to use.
+    `anyscene calibrate` does it again and more thoroughly. model : None for the default one, for outdoor
+    photos. threads : CPU threads to use.
     """
     return prepare(learned_from(load_model(find_model(model))), threads)
 
@@ -32,19 +35,17 @@ def shipped_models() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
-def find_model(model: str | Path) -> Path:
-    """Return the file of a model that is given by its name or by its path."""
+def find_model(model: str | Path | None) -> Path:
+    """Return the file of a model that is given by its name or by its path; None: of the default one."""
+    model = DEFAULT_MODEL if model is None else model
     shipped = shipped_models()
     if str(model) in shipped:
         return shipped[str(model)]
     path = Path(model).expanduser()
     if path.is_file():
         return path
-    known = ", ".join(shipped) or "none in this installation"
-    raise ModelError(
-        f"there is no model '{model}': neither a file of that name nor one that ships ({known}); "
-        "train one with `anyscene train`"
-    )
+    known = f"those that ship are {', '.join(shipped)}" if shipped else "none ships with this installation"
+    raise ModelError(f"there is no model and no file '{model}'; {known}; `anyscene train` makes your own")
 
 
 def learned_from(trained: TrainedModel) -> Learned:
@@ -63,7 +64,6 @@ def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
     plain = [name for name in names if not name.startswith(f"{NETWORK}@")]
     bank: dict[str, object] = dict(bank_from_arrays(plain, trained.features))
     if len(plain) < len(names):
-        weight, bias = (trained.features[f"{NETWORK}/{part}"] for part in ("weight", "bias"))
-        head = Head(weight, bias, len(trained.classes))
-        bank |= ladder(Network(trained.graphs[NETWORK], threads), head)
+        head, speaks = head_from_arrays(trained.features, len(trained.classes))
+        bank |= ladder(Network(trained.graphs[NETWORK], threads), head, speaks=speaks)
     return {name: bank[name] for name in names}  # type: ignore[misc]

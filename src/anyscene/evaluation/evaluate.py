@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 
 from anyscene.data import DataSet, SceneList
 from anyscene.data import open as open_data
-from anyscene.engine.loading import NETWORK as MODEL_NETWORK
 from anyscene.engine.loading import find_model
 from anyscene.errors import ConfigError, DataError, ModelError
 from anyscene.evaluation.fitting import fit_baselines
@@ -27,6 +26,7 @@ from anyscene.evaluation.traces import Trace
 from anyscene.evaluation.work import LAZY, MODEL_CLOCK, UPFRONT, WALL_CLOCK, Job, Report, trace_images
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone, shipped_backbone
 from anyscene.features.hypercolumn.network import Head, Network
+from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays
 from anyscene.files import write_atomically
 from anyscene.model.modelfile import TrainedModel, load_model
 
@@ -167,10 +167,10 @@ def _network(
     known = backbone is not None and dataset.name in backbone.classes
     if request.backbone and not known:
         raise ConfigError(f"the backbone {path} has no head for {dataset.name}; leave it out or name another")
-    if MODEL_NETWORK in trained.graphs:
-        weight, bias = (trained.features[f"{MODEL_NETWORK}/{part}"] for part in ("weight", "bias"))
-        head = Head(weight, bias, len(trained.classes))
-        return (Network(trained.graphs[MODEL_NETWORK]), head), path if known else None
+    if NETWORK in trained.graphs:
+        head, speaks = head_from_arrays(trained.features, len(trained.classes))
+        if speaks:
+            return (Network(trained.graphs[NETWORK]), head), path if known else None
     if backbone and known:
         return (Network(backbone.graphs[MAIN]), backbone.heads[MAIN, dataset.name]), path
     return None, None

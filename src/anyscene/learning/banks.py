@@ -13,22 +13,26 @@ from numpy.typing import NDArray
 from anyscene.data import DataSet, Scene
 from anyscene.features import Bank, bank_from_arrays, bank_to_arrays, list_feature_sets
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone
-from anyscene.features.hypercolumn.rungs import HonestLadder
+from anyscene.features.hypercolumn.rungs import NETWORK, HonestLadder, head_to_arrays
 from anyscene.features.training import CrossFit, fit_bank
 
 Arrays = dict[str, NDArray[Any]]
 WHOLE = "whole"
-NETWORK = "hypercolumn"
 
 
 @dataclass(frozen=True, eq=False)
 class Banks:
-    """The sets that are learned with. backbone, ladder : the network and its rungs, if there is one."""
+    """The sets that are learned with.
+
+    backbone, ladder : the network and its rungs, if there is one. head : which of its heads the rungs read.
+    speaks : whether that head's classes are those of the data.
+    """
 
     crossfit: CrossFit
-    dataset: str
-    backbone: Backbone | None
-    ladder: HonestLadder | None
+    backbone: Backbone | None = None
+    ladder: HonestLadder | None = None
+    head: str = ""
+    speaks: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -45,9 +49,8 @@ class Banks:
         """The arrays and the graph that a model file keeps of the backbone."""
         if self.backbone is None:
             return {}, {}
-        head = self.backbone.heads[MAIN, self.dataset]
-        arrays = {f"{NETWORK}/weight": head.weight, f"{NETWORK}/bias": head.bias}
-        return arrays, {NETWORK: self.backbone.graphs[MAIN]}
+        head = self.backbone.heads[MAIN, self.head]
+        return head_to_arrays(head, self.speaks), {NETWORK: self.backbone.graphs[MAIN]}
 
     def for_scene(self, scene: Scene) -> Bank:
         """The sets whose features of this scene are as honest as of a new one."""
@@ -95,6 +98,20 @@ def load_banks(
 
     fold_of = {scene: fold for fold in ("a", "b") for scene in dataset.split(fold).ids}
     crossfit = CrossFit(bank(WHOLE), {"a": bank("a"), "b": bank("b")}, fold_of)
-    network = read_backbone(backbone) if backbone else None
-    ladder = HonestLadder(network, dataset.name, threads=threads) if network else None
-    return Banks(crossfit, dataset.name, network, ladder)
+    if backbone is None:
+        return Banks(crossfit)
+    network = read_backbone(backbone)
+    head, speaks = choose_head(network, dataset.classes.names)
+    return Banks(crossfit, network, HonestLadder(network, head, threads=threads, speaks=speaks), head, speaks)
+
+
+def choose_head(backbone: Backbone, names: Sequence[str]) -> tuple[str, bool]:
+    """The head whose classes have these names, in this order; else, and then False, the one of most classes.
+
+    What is none of the head's classes still looks different to it from what is something else: the more
+    classes it tells apart, the better its scores serve as features.
+    """
+    for head, classes in backbone.classes.items():
+        if classes == tuple(names):
+            return head, True
+    return max(backbone.classes, key=lambda head: len(backbone.classes[head])), False

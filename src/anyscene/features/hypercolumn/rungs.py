@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,12 @@ from anyscene.features.pooling import Pooling
 from anyscene.features.sets import FeatureSet
 from anyscene.features.view import Rect, View
 
+NETWORK = "hypercolumn"
+"""What a model file calls the network's graph; its head's arrays begin with the same name."""
+
+FOREIGN = f"{NETWORK}/foreign"
+"""Array of a head that scores other classes than the model's: how many they are."""
+
 SCALES = (1 / 6, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)
 """Input sizes relative to the working frame."""
 
@@ -27,17 +34,19 @@ class Rung(FeatureSet):
 
     A piece may be any rectangle of the frame. The network reads a margin around it, so that scores inside are
     nearly those of the whole frame; not quite, so pieces stand alone.
+
+    speaks: whether the head's classes are those of the model. If not, its scores are features like others.
     """
 
     pooling = Pooling.MEAN
     stride = 0
     local = False
-    speaks_of_classes = True
     version = 1
 
-    def __init__(self, network: Network, head: Head, scale: float) -> None:
+    def __init__(self, network: Network, head: Head, scale: float, speaks: bool = True) -> None:
         self.name = rung_name(scale)
-        self.scale = scale
+        self.speaks_of_classes = speaks
+        self.scale = self.fineness = scale
         self._network = network
         self._head = head
         self.channels = len(head.bias)
@@ -63,22 +72,44 @@ class Rung(FeatureSet):
 
 def rung_name(scale: float) -> str:
     """The name of the feature set at a scale, such as `hypercolumn@250` for a quarter."""
-    return f"hypercolumn@{round(scale * 1000):03d}"
+    return f"{NETWORK}@{round(scale * 1000):03d}"
 
 
-def ladder(network: Network, head: Head, scales: Sequence[float] = SCALES) -> dict[str, Rung]:
+def ladder(
+    network: Network, head: Head, scales: Sequence[float] = SCALES, speaks: bool = True
+) -> dict[str, Rung]:
     """The rungs at these scales, by name."""
-    return {rung_name(scale): Rung(network, head, scale) for scale in scales}
+    return {rung_name(scale): Rung(network, head, scale, speaks) for scale in scales}
+
+
+def head_to_arrays(head: Head, speaks: bool) -> dict[str, NDArray[Any]]:
+    """What a model file keeps of its network's head."""
+    arrays: dict[str, NDArray[Any]] = {f"{NETWORK}/weight": head.weight, f"{NETWORK}/bias": head.bias}
+    return arrays if speaks else {**arrays, FOREIGN: np.array([head.classes])}
+
+
+def head_from_arrays(arrays: Mapping[str, NDArray[Any]], classes: int) -> tuple[Head, bool]:
+    """The head, and whether it speaks of the model's classes, which are so many."""
+    weight, bias = (arrays[f"{NETWORK}/{part}"] for part in ("weight", "bias"))
+    if FOREIGN in arrays:
+        return Head(weight, bias, int(arrays[FOREIGN][0])), False
+    return Head(weight, bias, classes), True
 
 
 class HonestLadder:
     """Rungs for images that something is learned from: each image gets those of a part that has not seen it.
 
-    backbone: with its parts. dataset: whose head to read. Sessions are made when first needed, and kept.
+    backbone: with its parts. dataset: whose head to read. speaks: whether its classes are those learned.
+    Sessions are made when first needed, and kept.
     """
 
     def __init__(
-        self, backbone: Backbone, dataset: str, scales: Sequence[float] = SCALES, threads: int = 1
+        self,
+        backbone: Backbone,
+        dataset: str,
+        scales: Sequence[float] = SCALES,
+        threads: int = 1,
+        speaks: bool = True,
     ) -> None:
         if dataset not in backbone.classes:
             raise ConfigError(
@@ -88,6 +119,7 @@ class HonestLadder:
         self._dataset = dataset
         self._scales = tuple(scales)
         self._threads = threads
+        self._speaks = speaks
         self._parts: dict[str, dict[str, Rung]] = {}
 
     def for_image(self, image: NDArray[np.uint8]) -> dict[str, Rung]:
@@ -99,5 +131,5 @@ class HonestLadder:
         if part not in self._parts:
             network = Network(self._backbone.graphs[part], self._threads)
             head = self._backbone.heads[part, self._dataset]
-            self._parts[part] = ladder(network, head, self._scales)
+            self._parts[part] = ladder(network, head, self._scales, self._speaks)
         return self._parts[part]
