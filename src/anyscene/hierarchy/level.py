@@ -47,7 +47,7 @@ def make_level(
     coarser than the image; numbered from 0. count: regions of the finest layer of this level.
     """
     pixels = image.shape[0] * image.shape[1]
-    # Slivers are what is far smaller than that layer's regions: 3 to 9 pixels at 480x360.
+    # Slivers are what is far smaller than that layer's regions: 3 to 8 pixels at 480x360.
     smallest = math.isqrt(pixels // count)
     right, down = pixel_kernels.edge_weights(image, above, step)
     edges, weights = pixel_kernels.sort_edges(right, down, above, step, int(above.max()) + 1)
