@@ -1,38 +1,59 @@
-"""`anyscene demo`: generated street scenes, and how far one gets without looking at them.
-
-Two priors, learned by counting, label scenes that they have not seen: the most frequent class everywhere,
-and the most frequent class at each place of the frame. They are the floor that every model must rise above.
-"""
+"""`anyscene demo`: what more time buys, on a photograph and on generated streets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from html import escape
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anyscene.apps.console import JsonOption, console, emit_json, table, track
+from anyscene.apps.console import JsonOption, busy, console, emit_json, table
+from anyscene.apps.label import ModelOption
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from anyscene.data import Classes, SceneList
+    from anyscene.data import Classes
+    from anyscene.engine import Engine
     from anyscene.labeling import Labeling
-    from anyscene.metrics import Counts
 
-SPEC = "streets:100?size=480x360"
-SHOWN = 4
+BUDGETS = (2, 5, 10, 20, 50, 100)
+"""Milliseconds for each image."""
+
+PHOTOGRAPH = "china.jpg"
+"""A picture that comes with scikit-learn."""
+
+STREETS = "streets:20?size=480x360"
+STREETS_SHOWN = 3
+STREETS_MODEL = "camvid"
+"""The shipped model with the classes of generated streets. It has never seen a generated scene."""
+
+LEARNED = "a small model learned on the spot"
+"""What labels in place of a model that does not ship."""
 
 
-class Score(NamedTuple):
-    """How well one prior labels the scenes that it was not learned on."""
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """One image at every budget. truth : None if it is unknown, or in other classes than the model's."""
 
-    pixel_accuracy: float
-    class_accuracy: float
-    mean_iou: float
+    name: str
+    image: NDArray[np.uint8]
+    truth: NDArray[np.int16] | None
+    labelings: tuple[Labeling, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Pictures that one model labelled. rows : by budget, what their mean is."""
+
+    title: str
+    model: str
+    classes: Classes
+    pictures: tuple[Picture, ...]
+    rows: tuple[dict[str, float | None], ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -44,142 +65,106 @@ def demo(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder for the page and its pictures.")
     ] = Path("demo"),
+    model: ModelOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Generate street scenes, label them by what is usual where, and write a page that shows it."""
+    """Label a photograph and generated streets within 2 to 100 ms each, and write a page that shows it."""
+    from anyscene.apps.demo_page import write_page
+    from anyscene.engine.loading import DEFAULT_MODEL, shipped_models
+
+    usual = [name if name in shipped_models() else LEARNED for name in (DEFAULT_MODEL, STREETS_MODEL)]
+    for_photograph, for_streets = (model, model) if model else usual
+    with busy("getting ready"):
+        engines = {name: _load(name) for name in {for_photograph, for_streets}}
+    groups = [
+        _photograph(engines[for_photograph], Path(for_photograph).name),
+        _streets(engines[for_streets], Path(for_streets).name),
+    ]
+    write_page(output, groups, BUDGETS)
+    screen = console(json)
+    for group in groups:
+        screen.print(table(f"{group.title}, labelled by {group.model}", HEADERS, map(cells, group.rows)))
+    screen.print(f"Open {output / 'index.html'}", markup=False, soft_wrap=True)
+    emit_json(
+        {group.title: {"model": group.model, "budgets": list(group.rows)} for group in groups},
+        json,
+    )
+
+
+def _photograph(engine: Engine, model: str) -> Group:
+    import numpy as np
+    from sklearn.datasets import load_sample_image
+
+    image = np.ascontiguousarray(load_sample_image(PHOTOGRAPH))
+    return _group(f"a photograph ({PHOTOGRAPH})", model, engine, [(PHOTOGRAPH, image, None)])
+
+
+def _streets(engine: Engine, model: str) -> Group:
     import anyscene
 
-    dataset = anyscene.data.open(SPEC)
-    frequencies = _class_frequencies(dataset.split("train"), len(dataset.classes))
-    everywhere = frequencies.mean(axis=(1, 2), keepdims=True) + 0 * frequencies
-    priors = {
-        "prior, everywhere the same": _most_frequent(everywhere, dataset.classes),
-        "prior at each place": _most_frequent(frequencies, dataset.classes),
-    }
-    scenes = dataset.split("val")
-    scores = _score(priors, scenes, dataset.classes)
-    _write_page(output, priors, scores, scenes[:SHOWN], dataset.classes)
-
-    screen = console(json)
-    rows = [(name, *(f"{value:.1%}" for value in score)) for name, score in scores.items()]
-    title = f"{len(scenes)} generated scenes"
-    screen.print(table(title, ("labeling", "pixel accuracy", "class accuracy", "mean IoU"), rows))
-    screen.print(f"Open {output / 'index.html'}", markup=False, soft_wrap=True)
-    emit_json({name: score._asdict() for name, score in scores.items()}, json)
+    dataset = anyscene.data.open(STREETS)
+    comparable = engine.classes.names == dataset.classes.names
+    scenes = [
+        (f"street {scene.id}", scene.image, scene.truth if comparable else None)
+        for scene in dataset.split("val")[:STREETS_SHOWN]
+    ]
+    return _group(f"{len(scenes)} generated streets", model, engine, scenes)
 
 
-def _class_frequencies(scenes: SceneList, n_classes: int) -> NDArray[np.float32]:
-    """How often each class is seen at each pixel, float32[classes, H, W]; the classes of a pixel sum to 1."""
-    import numpy as np
+def _load(model: str) -> Engine:
+    """A model by its name or file, or one that is learned on the spot."""
+    import anyscene
+    from anyscene.learning.config import TrainConfig
 
-    # One sight of each class to begin with, so that places where little was seen stay unsure.
-    seen = np.ones((n_classes, *scenes.image(0).shape[:2]), np.float32)
-    for scene in track(scenes, "learning the priors"):
-        seen += scene.truth == np.arange(n_classes)[:, None, None]
-    frequencies: NDArray[np.float32] = seen / seen.sum(axis=0)
-    return frequencies
-
-
-def _most_frequent(frequencies: NDArray[np.float32], classes: Classes) -> Labeling:
-    import numpy as np
-
-    from anyscene.labeling import Labeling
-
-    return Labeling(frequencies.argmax(axis=0).astype(np.int16), frequencies.max(axis=0), classes)
+    if model != LEARNED:
+        return anyscene.load(model)
+    quick = TrainConfig(sets=("color", "position"), clusters=0, steps=8, samples=4000, iterations=1)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "streets.anyscene"
+        anyscene.train(anyscene.data.open("streets:40?size=160x120"), path, quick)
+        return anyscene.load(path)
 
 
-def _score(priors: Mapping[str, Labeling], scenes: SceneList, classes: Classes) -> dict[str, Score]:
-    import numpy as np
+def _group(title: str, model: str, engine: Engine, images: list[tuple[str, Any, Any]]) -> Group:
+    pictures = tuple(
+        Picture(name, image, truth, tuple(engine.label(image, budget) for budget in BUDGETS))
+        for name, image, truth in images
+    )
+    rows = tuple(_means(pictures, turn) for turn in range(len(BUDGETS)))
+    return Group(title, model, engine.classes, pictures, rows)
+
+
+def _means(pictures: tuple[Picture, ...], turn: int) -> dict[str, float | None]:
+    """What the pictures have in common at one budget."""
+    from statistics import mean
 
     from anyscene import metrics
 
-    size = len(classes)
-    totals: dict[str, Counts] = {name: np.zeros((size, size + 1), np.int64) for name in priors}
-    for scene in track(scenes, "scoring"):
-        if scene.truth is not None:
-            for name, prior in priors.items():
-                totals[name] += metrics.count(scene.truth, prior.labels, size)
+    labelings = [picture.labelings[turn] for picture in pictures]
+    right = [
+        metrics.pixel_accuracy(metrics.count(picture.truth, labeling.labels, len(labeling.classes)))
+        for picture, labeling in zip(pictures, labelings, strict=True)
+        if picture.truth is not None
+    ]
     return {
-        name: Score(metrics.pixel_accuracy(total), metrics.class_accuracy(total), metrics.mean_iou(total))
-        for name, total in totals.items()
+        "budget_ms": BUDGETS[turn],
+        "used_ms": mean(labeling.cost for labeling in labelings),
+        "steps": mean(len(labeling.trace) for labeling in labelings),
+        "confidence": mean(float(labeling.confidence.mean()) for labeling in labelings),
+        "accuracy": mean(right) if right else None,
     }
 
 
-def _write_page(
-    out: Path,
-    priors: Mapping[str, Labeling],
-    scores: Mapping[str, Score],
-    scenes: SceneList,
-    classes: Classes,
-) -> None:
-    """Write `index.html` and the pictures that it shows, and the label maps as PNGs of ids."""
-    import numpy as np
+HEADERS = ("budget, ms", "time used, ms", "steps", "mean confidence", "pixels right")
 
-    from anyscene.apps.contact_sheet import save_picture
-    from anyscene.files import write_atomically
-    from anyscene.labeling import Labeling
 
-    def show(picture: NDArray[np.uint8], name: str, caption: str) -> str:
-        save_picture(picture, out / name)
-        words = escape(caption)
-        return f'<figure><img src="{name}" alt="{words}"><figcaption>{words}</figcaption></figure>'
-
-    learned = []
-    for index, (name, prior) in enumerate(priors.items()):
-        prior.save(out / f"prior-{index}-ids.png")
-        learned.append(show(prior.color(), f"prior-{index}.png", name))
-        confidence = (prior.confidence * 255).astype(np.uint8)
-        learned.append(
-            show(confidence, f"prior-{index}-confidence.png", f"{name}: confidence, white is sure")
-        )
-
-    seen = []
-    for index, scene in enumerate(scenes):
-        seen.append(show(scene.image, f"scene-{index}.png", f"scene {scene.id}"))
-        if scene.truth is not None:
-            truth = Labeling(scene.truth, np.ones(scene.truth.shape, np.float32), classes)
-            truth.save(out / f"scene-{index}-truth-ids.png")
-            seen.append(show(truth.color(), f"scene-{index}-truth.png", "truth"))
-            seen.append(
-                show(truth.overlay(scene.image), f"scene-{index}-overlay.png", "truth over the scene")
-            )
-
-    rows = "".join(
-        f"<tr><td>{escape(name)}</td>{''.join(f'<td>{value:.1%}</td>' for value in score)}</tr>"
-        for name, score in scores.items()
+def cells(row: dict[str, float | None]) -> tuple[str, ...]:
+    """A row of the table, as text."""
+    accuracy = row["accuracy"]
+    return (
+        f"{row['budget_ms']}",
+        f"{row['used_ms']:.1f}",
+        f"{row['steps']:.3g}",
+        f"{row['confidence']:.1%}",
+        "-" if accuracy is None else f"{accuracy:.1%}",
     )
-    legend = "".join(
-        f'<span style="border-left: 1em solid rgb({red},{green},{blue})">{escape(name)}</span>'
-        for name, (red, green, blue) in zip(classes.names, classes.palette.tolist(), strict=True)
-    )
-    page = PAGE.format(rows=rows, legend=legend, learned="".join(learned), seen="".join(seen))
-    with write_atomically(out / "index.html") as file:
-        file.write(page.encode())
-
-
-PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>anyscene: generated scenes and their priors</title>
-<style>
-  body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 90em; margin: 2em auto; padding: 0 1em; }}
-  figure {{ display: inline-block; margin: 0 .5em 1em 0; }}
-  img {{ width: 24em; max-width: 100%; display: block; }}
-  td, th {{ padding: .2em 1em; text-align: right; }}
-  td:first-child {{ text-align: left; }}
-  span {{ padding-left: .4em; margin-right: 1em; }}
-</style>
-<h1>anyscene</h1>
-<p>Street scenes that anyscene generated, with a true class for every pixel, and what two priors make of
-scenes that they were not learned on. Neither looks at the image: a model has to do better than this.</p>
-<table>
-<tr><th></th><th>pixel accuracy</th><th>class accuracy</th><th>mean IoU</th></tr>
-{rows}
-</table>
-<h2>The priors</h2>
-{learned}
-<h2>Scenes</h2>
-<p>{legend}</p>
-{seen}
-</html>
-"""

@@ -24,6 +24,7 @@ COMMAND_MODULES = (
     "train",
     "train_backbone",
     "info",
+    "models",
     "calibrate",
     "tree",
     "label",

@@ -46,7 +46,8 @@ class Rung(FeatureSet):
     def __init__(self, network: Network, head: Head, scale: float, speaks: bool = True) -> None:
         self.name = rung_name(scale)
         self.speaks_of_classes = speaks
-        self.scale = self.fineness = scale
+        self.scale = scale
+        self.fineness = scale if speaks else 0.0
         self._network = network
         self._head = head
         self.channels = len(head.bias)

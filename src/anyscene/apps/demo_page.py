@@ -1,0 +1,142 @@
+"""The page of `anyscene demo`: tables, the anytime curve, pictures side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import log
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.apps.contact_sheet import save_picture
+from anyscene.apps.demo import HEADERS, Group, Picture, cells
+from anyscene.data import Classes
+from anyscene.files import write_atomically
+from anyscene.labeling import Labeling
+
+WIDTH, HEIGHT, LEFT, BOTTOM = 640, 240, 48, 36
+COLORS = ("#1461c8", "#b3470f")
+DASHES = {"accuracy": "none", "confidence": "6 4"}
+WORDS = {"accuracy": "pixels right", "confidence": "mean confidence"}
+
+
+def write_page(folder: Path, groups: Sequence[Group], budgets: Sequence[int]) -> None:
+    """Write `index.html`, the pictures that it shows, and every labeling as a PNG of ids."""
+    sections = []
+    for number, group in enumerate(groups):
+        pictures = "".join(
+            _strip(folder, f"{number}-{index}", picture, group.classes, budgets)
+            for index, picture in enumerate(group.pictures)
+        )
+        sections.append(
+            f"<h2>{escape(group.title)}</h2><p>Labelled by {escape(group.model)}.</p>"
+            f"{_table(group)}<p>{_legend(group.classes)}</p>{pictures}"
+        )
+    page = PAGE.format(chart=_chart(groups, budgets), sections="".join(sections))
+    with write_atomically(folder / "index.html") as file:
+        file.write(page.encode())
+
+
+def _strip(folder: Path, name: str, picture: Picture, classes: Classes, budgets: Sequence[int]) -> str:
+    """One image: as it is, its truth if it has one, and its labels at every budget."""
+
+    def show(shown: NDArray[np.uint8], suffix: str, caption: str) -> str:
+        save_picture(shown, folder / f"{name}-{suffix}.jpg")
+        words = escape(caption)
+        source = f'<img src="{name}-{suffix}.jpg" alt="{words}" loading="lazy">'
+        return f"<figure>{source}<figcaption>{words}</figcaption></figure>"
+
+    figures = [show(picture.image, "image", picture.name)]
+    if picture.truth is not None:
+        certain = np.ones(picture.truth.shape, np.float32)
+        figures.append(show(Labeling(picture.truth, certain, classes).color(), "truth", "truth"))
+    for budget, labeling in zip(budgets, picture.labelings, strict=True):
+        labeling.save(folder / f"{name}-{budget}ms-ids.png")
+        figures.append(
+            show(
+                labeling.overlay(picture.image, 0.65), f"{budget}ms", f"{budget} ms: {labeling.cost:.1f} used"
+            )
+        )
+    return f"<div>{''.join(figures)}</div>"
+
+
+def _table(group: Group) -> str:
+    head = "".join(f"<th>{escape(header)}</th>" for header in HEADERS)
+    rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells(row))}</tr>" for row in group.rows)
+    return f"<table><tr>{head}</tr>{rows}</table>"
+
+
+def _legend(classes: Classes) -> str:
+    return "".join(
+        f'<span style="border-left: 1em solid rgb({red},{green},{blue})">{escape(name)}</span>'
+        for name, (red, green, blue) in zip(classes.names, classes.palette.tolist(), strict=True)
+    )
+
+
+def _chart(groups: Sequence[Group], budgets: Sequence[int]) -> str:
+    """Accuracy where it is known, and confidence, against the time used, on a logarithmic scale."""
+    lines = [
+        (
+            f"{WORDS[what]}, {group.title}",
+            color,
+            DASHES[what],
+            [(row["used_ms"], row[what]) for row in group.rows],
+        )
+        for group, color in zip(groups, COLORS, strict=True)
+        for what in WORDS
+        if group.rows[0][what] is not None
+    ]
+    first, last = log(budgets[0] / 2), log(budgets[-1])
+
+    def place(ms: float, value: float) -> str:
+        across = min(max((log(max(ms, 1e-3)) - first) / (last - first), 0.0), 1.0)
+        return f"{LEFT + across * (WIDTH - LEFT - 10):.1f},{10 + (1 - value) * (HEIGHT - BOTTOM - 10):.1f}"
+
+    drawn = "".join(
+        f'<polyline points="{" ".join(place(ms or 0.0, value or 0.0) for ms, value in points)}" '
+        f'stroke="{color}" stroke-dasharray="{dash}"/>'
+        for _, color, dash, points in lines
+    )
+    ticks = "".join(
+        f'<text x="{place(ms, 0).split(",")[0]}" y="{HEIGHT - BOTTOM + 16}" class="tick">{ms}</text>'
+        for ms in budgets
+    )
+    keys = "".join(
+        f'<text x="{LEFT + 12}" y="{26 + 15 * index}" fill="{color}">{"- -" if dash != "none" else "—"} '
+        f"{escape(words)}</text>"
+        for index, (words, color, dash, _) in enumerate(lines)
+    )
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="what more time buys">'
+        f'<path d="M{LEFT} 10V{HEIGHT - BOTTOM}H{WIDTH - 10}" class="axis"/>'
+        f'<text x="4" y="16">100 %</text><text x="18" y="{HEIGHT - BOTTOM}">0 %</text>'
+        f'<text x="{WIDTH // 2}" y="{HEIGHT - 4}">milliseconds used</text>{ticks}{keys}{drawn}</svg>'
+    )
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>anyscene: what more time buys</title>
+<style>
+  body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 96em; margin: 2em auto; padding: 0 1em; }}
+  figure {{ display: inline-block; margin: 0 .5em 1em 0; width: calc(25% - .7em); min-width: 15em; }}
+  img {{ width: 100%; display: block; }}
+  figcaption {{ color: #555; }}
+  td, th {{ padding: .2em 1em; text-align: right; }}
+  span {{ padding-left: .4em; margin-right: 1em; white-space: nowrap; }}
+  svg {{ width: 48em; max-width: 100%; font-size: 12px; }}
+  .axis {{ fill: none; stroke: #999; }}
+  .tick {{ text-anchor: middle; }}
+  polyline {{ fill: none; stroke-width: 2; }}
+</style>
+<h1>anyscene</h1>
+<p>Every pixel of a scene gets a class, on a CPU, within the time that is given: the same images below,
+again and again, with 2 to 100 milliseconds each.</p>
+{chart}
+{sections}
+</html>
+"""
