@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from anyscene.apps.console import JsonOption, busy, console, emit_json, table
+from anyscene.errors import ConfigError
 
 if TYPE_CHECKING:
     from anyscene.benchmarks.figures import Figure
@@ -31,6 +32,10 @@ def bench(
             "--model", "--backbone", metavar="FILE", help="Model or backbone to measure; default: what ships."
         ),
     ] = None,
+    report: Annotated[
+        list[str] | None,
+        typer.Option("--report", metavar="NAME=FOLDER", help="A report of `anyscene evaluate` to judge by."),
+    ] = None,
     json: JsonOption = None,
 ) -> None:
     """Run a benchmark and hold it to its bars; beside a JSON file some also draw a picture.
@@ -46,15 +51,22 @@ def bench(
         emit_json(benchmarks.BENCHES, json)
         return
     with busy(f"bench {name}"):
-        report = benchmarks.run(name, Request(data, split, model))
-    rows = [_row(figure) for figure in report.figures]
+        found = benchmarks.run(name, Request(data, split, model, _reports(report or [])))
+    rows = [_row(figure) for figure in found.figures]
     console(json).print(table(f"bench {name}", ("figure", "value", "bar", "holds"), rows))
-    emit_json(report.to_json(), json)
+    emit_json(found.to_json(), json)
     if json is not None and json != "-":
         picture = Path(json).with_suffix(".svg")
-        if benchmarks.draw(report, picture):
+        if benchmarks.draw(found, picture):
             console(json).print(f"drawn in {picture}", markup=False, soft_wrap=True)
-    raise typer.Exit(report.exit_code)
+    raise typer.Exit(found.exit_code)
+
+
+def _reports(given: list[str]) -> dict[str, str]:
+    for text in given:
+        if "=" not in text:
+            raise ConfigError(f"--report is NAME=FOLDER, such as camvid=report, not '{text}'")
+    return dict(text.split("=", 1) for text in given)
 
 
 def _row(figure: Figure) -> tuple[object, ...]:

@@ -20,6 +20,7 @@ BENCHES = {
     "frontier": "The network run whole at fixed input sizes: the rival that anytime labeling must beat",
     "learning": "Policies against each other, weak learners against LightGBM, how long learning takes",
     "metrics": "Counting and scoring label maps, against scikit-learn",
+    "models": "The shipped models on val of their data sets, from reports of `anyscene evaluate`",
     "overhead": "What the engine itself costs; memory and threads over thousands of calls",
     "streets": "Generating labelled street scenes",
     "tree": "Growing segmentation trees, against scikit-image and OpenCV",

@@ -26,11 +26,13 @@ class Request:
 
     data: a data set specification. split: which part of it; None leaves the choice to the bench.
     model: a model or backbone file; None stands for the one that ships.
+    reports: folders that `anyscene evaluate` wrote, by name.
     """
 
     data: str | None = None
     split: str | None = None
     model: str | None = None
+    reports: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
