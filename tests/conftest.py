@@ -64,6 +64,8 @@ def model_file(streets, tmp_path_factory):
         screening_samples=2000,
         iterations=1,
         prune_images=2,
+        guide_trials=5,
+        guide_images=2,
         threads=1,
     )
     path = tmp_path_factory.mktemp("models") / "small.anyscene"

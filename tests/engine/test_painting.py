@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyscene.engine.evidence import LazyEvidence
-from anyscene.engine.painting import Painter, leaf_answers
-from anyscene.model.actions import split
+from anyscene.model.actions import Pool, split
+from anyscene.model.painting import Painter, leaf_answers, paint_detail
 from anyscene.model.state import initial_state
+
+POOL = Pool((), (), (), 3, 8)
 
 
 def noise(height, width, seed=0):
@@ -20,7 +22,7 @@ def opened(evidence, thresholds, seed=0):
     random = np.random.default_rng(seed)
     state = initial_state(np.full(3, 1 / 3, np.float32), 1, evidence.layer_count, 0)
     for threshold in thresholds:
-        state = split(state, threshold, evidence)
+        state = split(state, threshold, POOL, evidence)
         state.belief[:] = random.dirichlet(np.full(3, 0.5), len(state.leaves))
         state = type(state)(**{name: getattr(state, name) for name in state.__dataclass_fields__})
     return state
@@ -52,11 +54,24 @@ def test_pixels_get_the_value_of_their_leaf(size):
 
 
 @given(st.floats(0.3, 3.0), st.integers(0, 100))
-def test_confidence_is_the_largest_entry_of_the_tempered_belief(temperature, seed):
+def test_confidence_is_the_tempered_chance_of_the_likeliest_class(temperature, seed):
     evidence = LazyEvidence(noise(24, 32), {})
     state = opened(evidence, (-1.0, -1.0), seed)
-    tempered = state.belief.astype(np.float64) ** (1 / temperature)
-    tempered /= tempered.sum(axis=1, keepdims=True)
+    top = state.belief.max(axis=1).astype(np.float64)
+    odds = (top / (1 - top)) ** (1 / temperature)
     labels, confidence = leaf_answers(state, temperature)
     np.testing.assert_array_equal(labels, state.belief.argmax(axis=1))
-    np.testing.assert_allclose(confidence, tempered.max(axis=1), rtol=1e-4)
+    np.testing.assert_allclose(confidence, odds / (1 + odds), rtol=1e-3)
+
+
+@given(st.integers(0, 50))
+def test_a_map_shows_detail_within_leaves(seed):
+    random = np.random.default_rng(seed)
+    chances = random.dirichlet(np.ones(3), (6, 8)).astype(np.float32)
+    factor = random.uniform(0.2, 3.0, (5, 3)).astype(np.float32)
+    leaf_of_cell = random.integers(0, 5, (6, 8)).astype(np.int32)
+    labels, confidence = paint_detail(chances, factor, leaf_of_cell, 1.0, (6, 8))
+    belief = chances * factor[leaf_of_cell]
+    belief /= belief.sum(axis=2, keepdims=True)
+    np.testing.assert_array_equal(labels, belief.argmax(axis=2))
+    np.testing.assert_allclose(confidence, belief.max(axis=2), rtol=1e-3)

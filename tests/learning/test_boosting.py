@@ -135,8 +135,6 @@ def test_boosting_stops_at_the_lowest_validation_loss():
 
 
 def test_same_seed_same_trees():
-    first, second = (
-        boost(make_rows(1), 3, BoostingSettings(), np.random.default_rng(5)) for _ in range(2)
-    )
+    first, second = (boost(make_rows(1), 3, BoostingSettings(), np.random.default_rng(5)) for _ in range(2))
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one.value, other.value)

@@ -8,11 +8,12 @@ import pytest
 from anyscene.learning.binning import fit_bins
 from anyscene.learning.boosting import BoostingSettings
 from anyscene.learning.corpus import Corpus, Example
+from anyscene.learning.guide import search_guide
 from anyscene.learning.policies import constant, learn_policies, run_all
 from anyscene.learning.policy_iteration import IterationSettings
 from anyscene.learning.pool import combine, prune, restrict_actions
 from anyscene.learning.process import first_visit
-from anyscene.learning.proposals import ProposalSettings, cluster, greedy_sequence
+from anyscene.learning.proposals import ProposalSettings, cluster, greedy_sequence, leaps
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.learning.weak_learners import Candidate, LearnerSettings, choose_candidates
 from anyscene.model.actions import Split, Update
@@ -44,7 +45,7 @@ def corpus(worlds):
     for i, world in enumerate(worlds):
         binned = {name: bins[name].apply(world.evidence.features[name]) for name in SETS}
         examples.append(Example(str(i), ArrayEvidence(world.evidence.tree, binned), world.truth))
-    return Corpus(tuple(examples[10:]), tuple(examples[:10]), SETS, frozenset(), bins, CLASSES, LAYERS)
+    return Corpus(tuple(examples[10:]), tuple(examples[:10]), SETS, frozenset(), (), bins, CLASSES, LAYERS)
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +138,24 @@ def test_deployed_chains_see_in_features_what_learning_saw_in_bins(worlds, corpu
     binned = rollout(learning, policy, held_out.evidence, held_out.truth, 0.5)
     plain = rollout(deployed, policy, world.evidence, world.truth, 0.5)
     np.testing.assert_array_equal(binned.loss, plain.loss)
+
+
+def test_the_guide_is_at_least_as_good_as_every_proposed_sequence(proposals, corpus):
+    images = corpus.held_out[:6]
+    guide = search_guide(proposals, images, 25, 1, np.random.default_rng(0))
+    runs = {s: run_all(proposals.model, constant(StaticPolicy(s)), images, 1) for s in proposals.sequences}
+    found = run_all(proposals.model, constant(StaticPolicy(guide)), images, 1)
+    full = 1.3 * max(run.cost[-1] for each in runs.values() for run in each)
+    budgets = np.geomspace(proposals.model.costs.start, full, 256)
+    assert area_over_log_cost(found, budgets) >= max(
+        area_over_log_cost(run, budgets) for run in runs.values()
+    )
+
+
+def test_leaps_leave_out_the_cheaper_rungs(corpus):
+    speaking = replace(corpus, speaking=frozenset(SETS))
+    assert leaps(speaking, some_costs(), 3) == [[0]]
+    assert leaps(corpus, some_costs(), 3) == []
 
 
 def test_clusters_divide_the_fitted_images(corpus):

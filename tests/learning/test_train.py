@@ -32,6 +32,8 @@ CONFIG = TrainConfig(
     clusters=0,
     pool=16,
     prune_images=2,
+    guide_trials=5,
+    guide_images=2,
     samples=3000,
     screening_samples=1000,
     columns=12,
@@ -129,8 +131,8 @@ def test_info_says_what_is_in_a_model(trained):
 
 
 def test_too_few_images(data, costs, tmp_path):
-    config = CONFIG.model_copy(update={"images": 8})
-    with pytest.raises(DataError, match="8 labelled images"):
+    config = CONFIG.model_copy(update={"images": 7})
+    with pytest.raises(DataError, match="7 labelled images"):
         train(data, tmp_path / "m.anyscene", config, costs=costs)
 
 

@@ -8,7 +8,15 @@ from hypothesis import given
 
 from anyscene.model.curves import accuracy_at, area_over_log_cost, budget_grid, mean_curve
 from anyscene.model.loss import labeling_loss, returns
-from anyscene.model.policies import LearnedPolicy, LinearQ, NoisyPolicy, Oracle, RandomPolicy, StaticPolicy
+from anyscene.model.policies import (
+    LearnedPolicy,
+    LinearQ,
+    NoisyPolicy,
+    Oracle,
+    RandomPolicy,
+    StaticPolicy,
+    remaining,
+)
 from anyscene.model.rollout import rollout, true_action_value, walk
 from tests.worlds import random_model, random_world, seeds
 
@@ -117,7 +125,10 @@ def test_trajectory_rewards_are_loss_drops_per_cost():
     policy = StaticPolicy((0, 5, 0))
     rewards, before = [], model.start()
     for situation, action, state in walk(model, policy, world.evidence):
-        drop = labeling_loss(before, world.truth, ALPHA) - labeling_loss(state, world.truth, ALPHA)
+        losses = [
+            labeling_loss(model.view(seen, world.evidence), world.truth, ALPHA) for seen in (before, state)
+        ]
+        drop = losses[0] - losses[1]
         rewards.append(drop / situation.costs[action])
         before = state
     trajectory = rollout(model, policy, world.evidence, world.truth, ALPHA)
@@ -136,3 +147,24 @@ def test_curve_is_a_step_function_of_the_budget():
     assert grid[0] == pytest.approx(min(run.cost[1] for run in runs))
     assert mean_curve(runs, grid)[-1] == pytest.approx(np.mean([run.accuracy[-1] for run in runs]))
     assert area_over_log_cost(runs, grid) <= max(run.accuracy.max() for run in runs)
+
+
+def test_a_learned_policy_follows_its_guide_unless_something_is_clearly_better():
+    random = np.random.default_rng(3)
+    world, model = random_world(random), random_model(random)
+    q = learned(random, model).q
+    guide = (0, 5, 0)
+    loyal = LearnedPolicy(q, np.inf, guide, loyalty=1e9)
+    assert [a for _, a, _ in walk(model, loyal, world.evidence)] == [
+        a for _, a, _ in walk(model, StaticPolicy(guide), world.evidence)
+    ]
+    free = LearnedPolicy(q, np.inf, guide, loyalty=0.0)
+    situation = model.situation(model.start())
+    values = np.where(situation.offered, q.values(situation.phi), -np.inf)
+    assert free.choose(situation) == int(np.argmax(values))
+
+
+def test_what_is_left_of_a_sequence_ignores_actions_that_are_not_in_it():
+    assert remaining((1, 2, 3), ()) == (1, 2, 3)
+    assert remaining((1, 2, 3), (7, 2)) == (3,)
+    assert remaining((1, 2, 1), (1, 1)) == ()

@@ -17,7 +17,7 @@ def slow_entropy(q):
 
 @given(seeds, st.integers(0, 6), st.sampled_from([0.0, 0.3, 0.6, 1.0]))
 def test_split_opens_uncertain_leaves_and_children_inherit(seed, steps, threshold):
-    world, _, state = walk_randomly(seed, steps)
+    world, model, state = walk_randomly(seed, steps)
     tree = world.evidence.tree
     expected = {}
     for leaf, q, parent_q in zip(state.leaves, state.belief, state.parent_belief, strict=True):
@@ -26,7 +26,7 @@ def test_split_opens_uncertain_leaves_and_children_inherit(seed, steps, threshol
             expected.update({int(child): (q, q, True) for child in children})
         else:
             expected[int(leaf)] = (q, parent_q, False)
-    after = split(state, threshold, world.evidence)
+    after = split(state, threshold, model.pool, world.evidence)
     assert sorted(after.leaves) == sorted(expected)
     for row, leaf in enumerate(after.leaves):
         belief, parent_belief, active = expected[int(leaf)]
@@ -40,10 +40,14 @@ def test_update_multiplies_active_beliefs_by_exp_of_the_learners(seed, steps, wh
     world, model, state = walk_randomly(seed, steps)
     chain = model.pool.chains[which]
     after = update(state, Update(which, size), model.pool, world.evidence)
+    done = int(state.applied[which])
     for row, leaf in enumerate(state.leaves):
         q = state.belief[row].astype(float)
         if state.active[row]:
-            for root in chain.roots[state.applied[which] : size]:
+            if chain.has_blend and done == 0:
+                parent = np.maximum(state.parent_belief[row], kernels.SCORE_FLOOR)
+                q = q * np.exp(chain.blend_weight[0] * np.log(parent) + chain.blend_bias)
+            for root in chain.trees_between(done, size):
                 node = root
                 while chain.left[node] >= 0:
                     source, column = chain.source[chain.feature[node]], chain.column[chain.feature[node]]
@@ -73,9 +77,11 @@ def test_offered_actions_are_exactly_those_that_change_something(seed, steps):
     world, model, state = walk_randomly(seed, steps)
     for action, is_offered in zip(model.pool.actions, offered(state, model.pool), strict=True):
         if isinstance(action, Split):
-            changes = len(split(state, action.threshold, world.evidence).leaves) > len(state.leaves)
+            changes = len(split(state, action.threshold, model.pool, world.evidence).leaves) > len(
+                state.leaves
+            )
             # An only child changes the leaf's layer though not the count.
-            changes |= split(state, action.threshold, world.evidence).active.any()
+            changes |= split(state, action.threshold, model.pool, world.evidence).active.any()
         else:
             changes = state.active.any() and state.applied[action.chain] < action.size
         assert is_offered == changes
@@ -85,7 +91,7 @@ def test_offered_actions_are_exactly_those_that_change_something(seed, steps):
 def test_transitions_leave_the_state_they_start_from_untouched(seed):
     world, model, state = walk_randomly(seed, 2)
     copies = {name: np.copy(value) for name, value in vars(state).items()}
-    split(state, 0.0, world.evidence)
+    split(state, 0.0, model.pool, world.evidence)
     update(state, Update(0, 5), model.pool, world.evidence)
     for name, copy in copies.items():
         np.testing.assert_array_equal(getattr(state, name), copy)
@@ -94,7 +100,7 @@ def test_transitions_leave_the_state_they_start_from_untouched(seed):
 @given(seeds)
 def test_nested_bundles_add_up(seed):
     world, model, state = walk_randomly(seed, 0)
-    state = split(state, 0.0, world.evidence)
+    state = split(state, 0.0, model.pool, world.evidence)
     small_then_large = update(
         update(state, Update(0, 1), model.pool, world.evidence), Update(0, 5), model.pool, world.evidence
     )

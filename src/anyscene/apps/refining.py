@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anyscene.engine import Engine, Run
 from anyscene.engine.clock import Budget
-from anyscene.engine.painting import Painter, leaf_answers
+from anyscene.model.painting import Painter
 from anyscene.labeling import Labeling, Step
 from anyscene.model.state import State
 
@@ -70,8 +70,7 @@ def _draw(run: Run, states: list[State], image: Picture) -> Iterator[Frame]:
     spent = accumulate((step.actual_ms if step else 0.0) for step in steps)
     for state, step, elapsed in zip(states, steps, spent, strict=True):
         paint = Painter(evidence.tree, evidence.nodes(0), state.leaves, size)
-        labels, confidence = leaf_answers(state, run.temperature)
-        labeling = Labeling(paint(labels), paint(confidence), run.classes, elapsed)
+        labeling = Labeling(*run.show(state, size), run.classes, elapsed)
         rows = np.arange(len(state.leaves), dtype=np.int32)
         yield Frame(image, step, elapsed, labeling, paint(rows), paint(state.active))
 

@@ -11,13 +11,15 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.engine import foresight, painting
+from anyscene.engine import foresight
 from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
 from anyscene.engine.foresight import Foresight, foresee, frame_share
 from anyscene.features import Bank, Charge, Work, calibration
 from anyscene.features.costs import CostModel, StepCost, calibration_key, load_calibration, save_calibration
 from anyscene.hierarchy import LAYERS, working_frame
+from anyscene.learning.overheads import measure_detail
+from anyscene.model import painting
 from anyscene.model.actions import Split
 from anyscene.model.policies import Policy, RandomPolicy, Situation
 from anyscene.model.rollout import Model
@@ -75,6 +77,8 @@ def with_own_steps(base: CostModel, model: Model, policy: Policy, bank: Bank, ro
         [_walk(model, decider, bank, image, seed) for _ in range(rounds)] for seed, image in enumerate(images)
     ]
     charges = [c for again in walks for walk in again for step in walk for c in (step.deciding, step.own)]
+    for leaves, ms in measure_detail(model.pool.classes, rounds).items():
+        charges.append(Charge(Work(foresight.DETAIL, 0, leaves), ms))
     for sides in LARGE_SIDES:
         _frame_and_paint(sides)  # touches the memory that painting is given again later
         for same in zip(*(_frame_and_paint(sides) for _ in range(rounds)), strict=True):

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.engine.engine import Run
-from anyscene.engine.painting import Painter
 from anyscene.model.actions import split
 from anyscene.model.kernels import BELIEF_FLOOR
+from anyscene.model.painting import Painter
 
 CELL = 8
 """Side of the cells that beliefs are carried in, in pixels of the working frame."""
@@ -56,7 +56,7 @@ def carry_over(run: Run, carried: Carried) -> None:
         evidence = run.look()
         state = run.state
         for _ in range(LAYER):
-            state = split(state, OPENS_ALL, evidence)
+            state = split(state, OPENS_ALL, run.pool, evidence)
         start = evidence.nodes(LAYER).start[LAYER]
         belief = _by_region(carried, evidence.tree.region_map(LAYER))[state.leaves - start] ** TRUST
         belief = np.maximum(belief / belief.sum(axis=1, keepdims=True), BELIEF_FLOOR)

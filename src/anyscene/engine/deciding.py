@@ -84,6 +84,7 @@ class LearnedDecider:
             state.active,
             state.in_hand,
             state.applied,
+            state.detail,
             state.finest,
             state.cost,
             *self._arguments,

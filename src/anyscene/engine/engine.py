@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from anyscene.data.classes import Classes
-from anyscene.engine import painting
 from anyscene.engine.calibration import calibration_for
 from anyscene.engine.clock import Budget, Clock, parse_budget
 from anyscene.engine.deciding import Decider, decider_for
@@ -27,8 +26,10 @@ from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.features.memory import keep_freed_memory
 from anyscene.labeling import Labeling, Step
 from anyscene.model.actions import Action, Pool, Split, advance
+from anyscene.model.painting import leaf_answers, show
 from anyscene.model.policies import Policy
 from anyscene.model.rollout import Model
+from anyscene.model.state import State
 
 LEAST_TELLING_MS = 1.0
 """Steps foretold to take less than this in all say nothing about how slow the machine is now."""
@@ -182,7 +183,8 @@ class Run:
         self._size = (image.shape[0], image.shape[1])
         self.frame_share = frame_share(self._size)
         pixels = self._size[0] * self._size[1]
-        self._reserve = foresight.painting(pixels) if clock.has_deadline else 0.0
+        shows_detail = bool(learned.model.pool.ladder)
+        self._reserve = foresight.painting(pixels, shows_detail) if clock.has_deadline else 0.0
         self._framing = foresight.framing(self._size)
 
     def advance(self) -> bool:
@@ -238,23 +240,36 @@ class Run:
             return False
         if not 0 <= until <= 1:
             raise ConfigError(f"until is a mean confidence between 0 and 1, found {until}")
-        _, confidence = painting.leaf_answers(self.state, self._learned.temperature)
+        _, confidence = leaf_answers(self.state, self._learned.temperature)
         return float(self.state.area @ confidence) >= until
 
     def labeling(self) -> Labeling:
         """Paint the state at the size of the image."""
-        labels, confidence = painting.leaf_answers(self.state, self._learned.temperature)
-        if self.evidence is None:
-            label_map = np.full(self._size, labels[0])
-            confidence_map = np.full(self._size, confidence[0])
-        else:
-            paint = painting.Painter(
-                self.evidence.tree, self.evidence.nodes(0), self.state.leaves, self._size
-            )
-            label_map, confidence_map = paint(labels), paint(confidence)
+        label_map, confidence_map = self.show(self.state, self._size)
         cost = self.clock.elapsed()
         met = cost <= self.clock.budget if self.clock.has_deadline else None
         return Labeling(label_map, confidence_map, self.classes, cost, tuple(self.steps), met)
+
+    def show(self, state: State, size: tuple[int, int]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+        """The label and confidence maps of one of the run's states at a size (height, width)."""
+        temperature, evidence = self._learned.temperature, self.evidence
+        if evidence is None:
+            labels, confidence = leaf_answers(state, temperature)
+            return np.full(size, labels[0]), np.full(size, confidence[0])
+        name = self.pool.sets[state.detail]
+        return show(
+            state,
+            evidence.tree,
+            evidence.nodes(0),
+            size,
+            temperature,
+            lambda: evidence.detail(name, state.leaves, self.pool.classes),
+        )
+
+    @property
+    def pool(self) -> Pool:
+        """The actions that are chosen from."""
+        return self._learned.model.pool
 
     @property
     def classes(self) -> Classes:

@@ -53,6 +53,12 @@ class LazyEvidence:
         """Return the class probabilities that a set which speaks of classes gives these nodes."""
         return self.gather(feature_set, nodes, np.arange(classes, dtype=np.int32))
 
+    def detail(
+        self, feature_set: str, leaves: NDArray[np.int32], classes: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return a set's map of class probabilities, and its means in these leaves."""
+        return self._regions.map_of(feature_set), self.class_scores(feature_set, leaves, classes)
+
 
 def _nodes_of(tree: Tree) -> Nodes:
     return nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])

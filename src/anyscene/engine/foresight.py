@@ -16,8 +16,9 @@ from anyscene.model.costs import ActionCosts, Coverage
 from anyscene.model.state import State
 
 DECIDE, SPLIT, UPDATE, FRAME, PAINT = "decide", "split", "update", "frame", "paint:image"
+DETAIL = "paint:detail"
 ACTION = "action"
-OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, ACTION)
+OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, ACTION)
 """The engine's own steps, measured beside those of trees and features.
 
 | step | pixels | regions |
@@ -27,6 +28,7 @@ OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, ACTION)
 | `update` | active leaves times weak learners | active leaves |
 | `frame` | of the image, to be scaled to the working frame | |
 | `paint:image` | of the image | |
+| `paint:detail` | | leaves, in a working frame with a map that shows detail |
 
 `action` is a whole action: its `high` is the factor between what is typical and what hardly any action
 exceeds, its `fixed` milliseconds are added before (the shortest actions vary most). The factors of single
@@ -70,9 +72,10 @@ class Foresight:
             return 0.0  # such images are used as they are
         return self.calibration.predict(FRAME, size[0] * size[1])[1]
 
-    def painting(self, pixels: int) -> float:
-        """Return what painting so many pixels hardly ever exceeds."""
-        return self.calibration.predict(PAINT, pixels)[1]
+    def painting(self, pixels: int, shows_detail: bool) -> float:
+        """Return what painting so many pixels, or the detail of a frame as well, hardly ever exceeds."""
+        detail = self.calibration.predict(DETAIL, regions=MANY_LEAVES)[1] if shows_detail else 0.0
+        return self.calibration.predict(PAINT, pixels)[1] + detail
 
 
 def frame_share(size: tuple[int, int]) -> float:

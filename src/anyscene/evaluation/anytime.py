@@ -69,7 +69,7 @@ def trace_by_costs(
     grow = model.costs.grow
     later = [float(grow[state.finest + 1 :].sum()) if upfront else 0.0 for state in states]
     costs = [state.cost + more for state, more in zip(states, later, strict=True)]
-    return _trace(image, states, costs, actions, alpha)
+    return _trace(model, image, states, costs, actions, alpha)
 
 
 def trace_by_clock(engine: Engine, image: ScoredImage, alpha: float, upfront: bool = False) -> Trace:
@@ -93,15 +93,21 @@ def trace_by_clock(engine: Engine, image: ScoredImage, alpha: float, upfront: bo
     run.labeling()
     painting = time.perf_counter() - begun
     costs = [1e3 * (painting + elapsed) for elapsed in np.cumsum(spent)]
-    return _trace(image, states, costs, run.taken, alpha)
+    return _trace(engine.learned.model, image, states, costs, run.taken, alpha)
 
 
 def _trace(
-    image: ScoredImage, states: Sequence[State], costs: Sequence[float], actions: Sequence[int], alpha: float
+    model: Model,
+    image: ScoredImage,
+    states: Sequence[State],
+    costs: Sequence[float],
+    actions: Sequence[int],
+    alpha: float,
 ) -> Trace:
+    seen = [model.view(state, image.evidence) for state in states]
     return Trace(
         np.array(costs, np.float64),
-        np.array([labeling_loss(state, image.truth, alpha) for state in states]),
-        np.stack([image.confusion(state) for state in states]),
+        np.array([labeling_loss(shown, image.truth, alpha) for shown in seen]),
+        np.stack([image.confusion(shown) for shown in seen]),
         np.array(actions, np.int64),
     )

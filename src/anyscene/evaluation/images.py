@@ -15,10 +15,10 @@ from anyscene.features.cache import FeatureCache
 from anyscene.hierarchy import LAYERS, Tree, working_frame
 from anyscene.learning.extraction import count_truth
 from anyscene.metrics import Counts
+from anyscene.model.detail import View
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.loss import Truth, truth_from_counts
 from anyscene.model.nodes import nodes_from_layers
-from anyscene.model.state import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +35,9 @@ class ScoredImage:
     counts: NDArray[np.int64]
     truth: Truth
 
-    def confusion(self, state: State) -> Counts:
-        """The confusion matrix of a state's labels."""
-        return count_by_region(self.counts[state.leaves], state.labels)
+    def confusion(self, seen: View) -> Counts:
+        """The confusion matrix of the labels that a state shows."""
+        return count_by_region(self.counts[seen.nodes], seen.labels)
 
     def full_evidence(self, bank: Bank) -> ImageEvidence:
         """What full-cost baselines see: all sets of the bank that the features are of, on all layers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,12 @@ class RegionFeatures:
                 known = pieces, chosen.features(pooled, lambda: self.layers.shapes(layer))
             self._features[name, layer] = known
         return known[1]
+
+    def map_of(self, name: str) -> NDArray[Any]:
+        """The map of a set whose whole frame was extracted."""
+        chosen = self.bank[name]
+        pieces = self._pieces.get((name, self._stride(chosen, 0)), [])
+        return next(piece.values for piece in pieces if self._is_whole(piece.rect))
 
     def covered(self, name: str, layer: int) -> NDArray[np.bool_]:
         """bool[n], the regions of a layer that lie wholly in what was extracted of a set."""

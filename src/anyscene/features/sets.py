@@ -41,6 +41,7 @@ class FeatureSet:
         in pieces that add up. Pieces of a set that is not local stand alone: a region takes its features from
         the first piece that it lies in wholly.
     speaks_of_classes: whether the first columns are the probabilities of the classes.
+    fineness: if the map's channels are these probabilities and good enough to label pixels by: how fine it is.
     """
 
     name: str
@@ -51,6 +52,7 @@ class FeatureSet:
     stride: int | None = 1
     local: bool = False
     speaks_of_classes: bool = False
+    fineness: float = 0.0
 
     def extract(self, view: View, rect: Rect, stride: int) -> NDArray[Any]:
         """Compute the map over `rect`, [h', w', channels] or words [h', w'].

@@ -51,7 +51,8 @@ class Draft:
         return self._model(tuple(self._unbinned(chain) for chain in self.chains))
 
     def _model(self, chains: tuple[Chain, ...]) -> Model:
-        pool = Pool(self.corpus.sets, chains, self.actions, self.corpus.classes, self.corpus.layer_count)
+        corpus = self.corpus
+        pool = Pool(corpus.sets, chains, self.actions, corpus.classes, corpus.layer_count, corpus.ladder)
         return Model(pool, self.costs, self.prior, self.max_steps)
 
     def _unbinned(self, chain: Chain) -> Chain:

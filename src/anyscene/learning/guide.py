@@ -53,7 +53,7 @@ class Course:
             np.array(sequence, np.int64),
             np.array([visit.state.cost for visit in visits]),
             np.array([visit.loss for visit in visits]),
-            np.array([pixel_accuracy(visit.state, example.truth) for visit in visits]),
+            np.array([pixel_accuracy(visit.seen, example.truth) for visit in visits]),
         )
 
 

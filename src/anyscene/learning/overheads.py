@@ -7,13 +7,17 @@ from collections.abc import Callable
 from itertools import pairwise
 from statistics import median
 
+import cv2
 import numpy as np
+from numpy.typing import NDArray
 
+from anyscene.hierarchy import LAYERS, Tree
 from anyscene.model.actions import Action, Pool, Split, Update, split, update
 from anyscene.model.chain import Chain
 from anyscene.model.costs import ActionCosts
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.nodes import Nodes, nodes_from_layers
+from anyscene.model.painting import Painter, paint_detail
 from anyscene.model.policies import LearnedPolicy, LinearQ
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -31,7 +35,7 @@ def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
     model = _model(classes, random)
     states = [model.start()]
     for _ in SIZES[1:]:
-        states.append(split(states[-1], 0.0, evidence))
+        states.append(split(states[-1], 0.0, model.pool, evidence))
     small, large = states[2], states[-1]
     policy = LearnedPolicy(_zero_q(model, small))
 
@@ -48,8 +52,8 @@ def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
         "one": _milliseconds(learners(small, 1), rounds),
         "one, many": _milliseconds(learners(large, 1), rounds),
         "all, many": _milliseconds(learners(large, TREES), rounds),
-        "split": _milliseconds(lambda: split(states[1], 0.0, evidence), rounds),
-        "split, many": _milliseconds(lambda: split(states[-2], 0.0, evidence), rounds),
+        "split": _milliseconds(lambda: split(states[1], 0.0, model.pool, evidence), rounds),
+        "split, many": _milliseconds(lambda: split(states[-2], 0.0, model.pool, evidence), rounds),
     }
     choosing = max(ms["choose, many"] - ms["choose"], 0.0) / regions
     return {
@@ -59,6 +63,28 @@ def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
         "input": max(ms["one, many"] - ms["one"], 0.0) / regions + choosing,
         "tree": max(ms["all, many"] - ms["one, many"], 0.0) / (TREES - 1) / len(large.leaves),
     }
+
+
+def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
+    """Measure painting a frame where a full-size map shows detail, by how many leaves there are."""
+    random = np.random.default_rng(0)
+    frame = cv2.resize(random.integers(0, 256, (23, 30, 3), dtype=np.uint8), (480, 360))
+    tree = Tree(frame)
+    tree.grow(LAYERS)
+    nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
+    chances = cv2.resize(random.dirichlet(np.full(classes, 0.3), (6, 8)).astype(np.float32), (120, 90))
+    found = {}
+    for layer in (0, LAYERS // 2, LAYERS - 1):
+        leaves = np.arange(nodes.start[layer], nodes.start[layer + 1], dtype=np.int32)
+        factor = random.uniform(0.5, 2.0, (len(leaves), classes)).astype(np.float32)
+
+        def paint(leaves: NDArray[np.int32] = leaves, factor: NDArray[np.float32] = factor) -> object:
+            rows = np.arange(len(leaves), dtype=np.int32)
+            leaf_of_cell = Painter(tree, nodes, leaves, (90, 120))(rows)
+            return paint_detail(chances, factor, leaf_of_cell, 1.2, (360, 480))
+
+        found[len(leaves)] = _milliseconds(paint, rounds)
+    return found
 
 
 def _milliseconds(call: Callable[[], object], rounds: int) -> float:

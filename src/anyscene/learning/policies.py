@@ -30,8 +30,11 @@ from anyscene.model.rollout import Trajectory, rollout, walk
 TAIL = 1.5
 """Policies are judged up to this many times the static sequence's full cost: what they end with counts."""
 
-LOYALTIES = (0.0, 0.3, 1.0, 1e6)
+LOYALTIES = (1e6, 3.0, 1.0, 0.3, 0.0)
 """How loyal to its guide a learned policy may be."""
+
+CLEARLY = 0.001
+"""By so much must a less loyal policy be better: judges are few."""
 
 SHORTFALL = 0.2
 """Weight of a policy's largest shortfall against the static sequence, at any budget, when it is judged."""
@@ -78,7 +81,8 @@ class Judge:
     """Says how good a Q-function is on held-out images, how loyal its policy should be and when to stop.
 
     The score is the area under the curve over log cost, from the first label to beyond the static sequence's
-    full cost, less a part of the largest shortfall against the static sequence.
+    full cost, less a part of the largest shortfall against the static sequence, and of the largest against
+    the policy's own curve before: a longer budget must not end below a shorter one.
     """
 
     def __init__(self, proposals: Proposals, threads: int) -> None:
@@ -96,19 +100,22 @@ class Judge:
         """Return the best policy that this Q-function makes with the guide, and its score."""
         loyalties = LOYALTIES if self._guide else (0.0,)
         policies = [LearnedPolicy(q, guide=self._guide, loyalty=loyalty) for loyalty in loyalties]
-        return max((self.with_stop(policy) for policy in policies), key=lambda judged: judged[0])
+        best, *others = (self.with_stop(policy) for policy in policies)
+        for judged in others:
+            if judged[0] > best[0] + CLEARLY:
+                best = judged
+        return best
 
     def with_stop(self, policy: LearnedPolicy) -> tuple[float, LearnedPolicy]:
         """Return the best score, and the policy with the level of Q̂ at or below which stopping gives it.
 
-        A longer budget must not end below a shorter one: levels are tried from never stopping upwards, and
-        of equally good ones the one that stops first is taken.
+        Levels are tried from never stopping upwards; of equally good ones the one that stops first is taken.
         """
         runs = map_threads(partial(_watched, self._model, policy), self._images, self._threads)
         values = np.concatenate([best for best, _ in runs])
         values = values[np.isfinite(values)]
         levels = (
-            [-np.inf, *np.unique(np.quantile(values, np.linspace(0, 0.5, 21)))] if len(values) else [-np.inf]
+            [-np.inf, *np.unique(np.quantile(values, np.linspace(0, 1, 21)))] if len(values) else [-np.inf]
         )
         scores = [self._score([_stopped(*run, level) for run in runs]) for level in levels]
         best = max(range(len(levels)), key=lambda i: (scores[i], i))
@@ -116,7 +123,9 @@ class Judge:
 
     def _score(self, runs: Sequence[Trajectory]) -> float:
         curve = mean_curve(runs, self._budgets)
-        return float(curve.mean() - SHORTFALL * max(np.max(self._static - curve), 0.0))
+        against_static = max(float(np.max(self._static - curve)), 0.0)
+        against_itself = float(np.max(np.maximum.accumulate(curve) - curve))
+        return float(curve.mean()) - SHORTFALL * (against_static + against_itself)
 
 
 def run_all(
@@ -135,17 +144,22 @@ def fit_temperature(model: Draft, policy: Policy) -> float:
     beliefs, masses = [], []
     for example in model.corpus.held_out:
         for _, _, state in walk(model.model, policy, example.evidence):
-            beliefs.append(state.log_belief)
-            masses.append(example.truth.mass[state.leaves])
+            seen = model.model.view(state, example.evidence)
+            beliefs.append(seen.log_belief)
+            masses.append(example.truth.mass[seen.nodes])
     if not beliefs:
         return 1.0
     logs, mass = np.concatenate(beliefs), np.concatenate(masses)
+    # The largest belief against all the others together: that is what confidence is about.
+    top = logs.argmax(axis=1)
+    chance = np.clip(np.exp(logs[np.arange(len(logs)), top]), 1e-6, 1 - 1e-6)
+    right, total = mass[np.arange(len(mass)), top], mass.sum(axis=1)
+    odds = np.log(chance) - np.log1p(-chance)
     temperatures = np.geomspace(0.5, 4.0, 31)
     losses = []
     for temperature in temperatures:
-        scaled = logs / temperature
-        total = np.log(np.exp(scaled).sum(axis=1))
-        losses.append(float(mass.sum(axis=1) @ total - np.einsum("ik,ik->", mass, scaled)))
+        scaled = odds / temperature
+        losses.append(float(total @ np.logaddexp(0.0, scaled) - right @ scaled))
     return float(temperatures[int(np.argmin(losses))])
 
 

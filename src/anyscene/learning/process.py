@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from anyscene.learning.corpus import Example
 from anyscene.learning.policy_iteration import Behaviour, Visit
 from anyscene.model.actions import Split, Update, chain_scores, offered, split, updated
+from anyscene.model.detail import View
 from anyscene.model.loss import labeling_loss, reward
 from anyscene.model.phi import Phi, describe_state
 from anyscene.model.policies import Policy, Situation
@@ -88,14 +89,19 @@ class ImageVisit:
     @cached_property
     def loss(self) -> float:
         """The labeling loss here (Eq. 3)."""
-        return labeling_loss(self.state, self._example.truth, self._alpha)
+        return labeling_loss(self.seen, self._example.truth, self._alpha)
+
+    @cached_property
+    def seen(self) -> View:
+        """What the state shows."""
+        return self._model.view(self.state, self._example.evidence)
 
     def take(self, action: int) -> tuple[float, ImageVisit]:
         """Return the reward of an offered action and the state it leads to."""
         chosen = self._model.pool.actions[action]
         cost = float(self.situation.costs[action])
         if isinstance(chosen, Split):
-            state = split(self.state, chosen.threshold, self._example.evidence)
+            state = split(self.state, chosen.threshold, self._model.pool, self._example.evidence)
         else:
             rows, scores = self._cache.scores(self.state, chosen)
             state = updated(self.state, chosen, self._model.pool, rows, scores)

@@ -74,7 +74,8 @@ def greedy_sequence(
     everyone = (*group, *corpus.held_out)
     start = initial_state(prior, len(corpus.sets), corpus.layer_count, 0, costs.start)
     states = [start] * len(everyone)
-    losses = [_held_out_loss(corpus, states[len(group) :], settings.alpha)]
+    start_draft = Draft(corpus, (), (), costs, prior, settings.alpha, settings.max_steps)
+    losses = [_held_out_loss(start_draft, states[len(group) :])]
     for step, step_seed in enumerate(seed.spawn(settings.max_steps)):
         fitted = _propose_chains(corpus, group, states, costs, settings, step_seed, without)
         present += range(len(chains), len(chains) + len(fitted))
@@ -96,7 +97,7 @@ def greedy_sequence(
         taken.append(actions[best])
         if isinstance(actions[best], Split):
             present = []
-        losses.append(_held_out_loss(corpus, states[len(group) :], settings.alpha))
+        losses.append(_held_out_loss(model, states[len(group) :]))
         on_step(step, actions[best], losses[-1])
     horizon = int(np.argmin(losses))
     return GreedySequence(tuple(chains), tuple(taken[:horizon]), tuple(losses[: horizon + 1]))
@@ -148,16 +149,18 @@ def _propose_chains(
     learners = settings.learners
     screen_seed, sample_seed, fit_seed = seed.spawn(3)
     random = np.random.default_rng(screen_seed)
-    small = draw_sample(group, states[: len(group)], learners.screening_samples, random)
+    small = draw_sample(group, states[: len(group)], learners.screening_samples, corpus.sets, random)
     in_hand = np.flatnonzero(states[0].in_hand.any(axis=1)).tolist()
     others = [s for s in range(len(corpus.sets)) if s not in in_hand and s not in without]
-    fresh = draw_sample(corpus.held_out, states[len(group) :], learners.screening_samples, random)
+    fresh = draw_sample(
+        corpus.held_out, states[len(group) :], learners.screening_samples, corpus.sets, random
+    )
     candidates = screen(small, fresh, in_hand, others, corpus, learners, random)
     prices = [_price(candidate.sources, states[: len(group)], costs, learners) for candidate in candidates]
     chosen = choose_candidates(candidates, prices, settings.lambdas)
     random = np.random.default_rng(sample_seed)
-    sample = draw_sample(group, states[: len(group)], learners.samples, random)
-    held_out = draw_sample(corpus.held_out, states[len(group) :], learners.samples // 3, random)
+    sample = draw_sample(group, states[: len(group)], learners.samples, corpus.sets, random)
+    held_out = draw_sample(corpus.held_out, states[len(group) :], learners.samples // 3, corpus.sets, random)
     jobs = list(zip(chosen, fit_seed.spawn(len(chosen)), strict=True))
     fitted = map_threads(
         lambda job: fit_chain(sample, held_out, job[0], corpus, learners, np.random.default_rng(job[1])),
@@ -197,6 +200,8 @@ def _with_chains(state: State, count: int) -> State:
     return replace(state, applied=np.pad(state.applied, (0, count - len(state.applied))))
 
 
-def _held_out_loss(corpus: Corpus, states: Sequence[State], alpha: float) -> float:
-    pairs = zip(corpus.held_out, states, strict=True)
-    return float(np.mean([labeling_loss(state, example.truth, alpha) for example, state in pairs]))
+def _held_out_loss(draft: Draft, states: Sequence[State]) -> float:
+    pairs = zip(draft.corpus.held_out, states, strict=True)
+    return float(
+        np.mean([labeling_loss(draft.model.view(s, e.evidence), e.truth, draft.alpha) for e, s in pairs])
+    )

@@ -29,7 +29,7 @@ from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.costing import action_costs
 from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to_example
 from anyscene.learning.guide import search_guide
-from anyscene.learning.overheads import measure_overheads
+from anyscene.learning.overheads import measure_detail, measure_overheads
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
 from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
@@ -147,7 +147,10 @@ def _stages(
 def measure_costs(bank: Bank, data: DataSet) -> dict[str, Any]:
     """What every step costs here: the user's calibration if there is one for these sets, else a quick one."""
     model = load_calibration(calibration_key(bank)) or calibrate(bank, quick=True)
-    return {"steps": model.to_json(), "overheads": measure_overheads(len(data.classes))}
+    overheads = measure_overheads(len(data.classes))
+    if any(feature_set.fineness for feature_set in bank.values()):
+        overheads["detail"] = min(measure_detail(len(data.classes)).values())
+    return {"steps": model.to_json(), "overheads": overheads}
 
 
 def build_corpus(
@@ -175,13 +178,16 @@ def build_corpus(
     extracts = map_threads(work, chosen, config.threads)
     held_out = _held_out(data, [extracted.id for extracted in extracts])
     bins = fit_corpus_bins([e for e, held in zip(extracts, held_out, strict=True) if not held])
-    speaking = frozenset(name for name, feature_set in banks.whole.items() if feature_set.speaks_of_classes)
+    whole = banks.whole
+    speaking = frozenset(name for name, feature_set in whole.items() if feature_set.speaks_of_classes)
+    rungs = sorted((s for s in bins if whole[s].fineness), key=lambda name: whole[name].fineness)
     examples = [to_example(extracted, bins, speaking) for extracted in extracts]
     corpus = Corpus(
         fit=tuple(e for e, held in zip(examples, held_out, strict=True) if not held),
         held_out=tuple(e for e, held in zip(examples, held_out, strict=True) if held),
         sets=tuple(bins),
         speaking=speaking,
+        ladder=tuple(tuple(bins).index(name) for name in rungs),
         bins=bins,
         classes=len(data.classes),
         layer_count=LAYERS,
@@ -218,7 +224,7 @@ def price_actions(
             f"the cost file is not one of a training run ({error}); leave it out to measure"
         ) from error
     painting = steps.predict("paint", frame.shape[0] * frame.shape[1], 2000)[0]
-    overheads["start"] += painting
+    overheads["start"] += max(painting, overheads.pop("detail", 0.0))
     return action_costs(
         bank, frame, lambda work: steps.predict(work.step, work.pixels, work.regions)[0], children, overheads
     )

@@ -13,7 +13,9 @@ from anyscene.learning.binning import MAX_BINS, Bins
 from anyscene.learning.blending import Blend, fit_blend
 from anyscene.learning.boosting import BoostingSettings, Rows, Tree, boost
 from anyscene.learning.corpus import Corpus, Example
+from anyscene.model import kernels
 from anyscene.model.chain import PARENT_BELIEF, Chain
+from anyscene.model.detail import finest_regions
 from anyscene.model.state import State
 
 BELIEF_BINS = Bins(np.square(np.arange(1, MAX_BINS) / MAX_BINS)[None].astype(np.float32))
@@ -37,15 +39,20 @@ class LearnerSettings:
 
 @dataclass(frozen=True)
 class Sample:
-    """Active leaves of several images, one a row.
+    """Finest regions that lie in active leaves of several images, one a row.
 
-    truth, belief, parent_belief : float32[n, C]. share : float32[n], share of its image's labelled pixels.
-    nodes : the leaves of each image.
+    Weak learners look at the leaf and are judged by what it then shows of the region.
+
+    truth : float32[n, C], of the region. share : float32[n], its share of its image's labelled pixels.
+    leaf_belief, parent_belief : float32[n, C], of the leaf and its parent. belief : what is shown now.
+    nodes, regions : the leaf and the region of each row, image by image.
     """
 
     examples: tuple[Example, ...]
     nodes: tuple[NDArray[np.int32], ...]
+    regions: tuple[NDArray[np.int32], ...]
     truth: NDArray[np.float32]
+    leaf_belief: NDArray[np.float32]
     belief: NDArray[np.float32]
     parent_belief: NDArray[np.float32]
     share: NDArray[np.float32]
@@ -61,12 +68,22 @@ class Sample:
         return float(self.share @ terms) / len(self.examples)
 
     def chances(self, source: int, sets: Sequence[str]) -> NDArray[np.float32]:
-        """The class probabilities that a source gives, float32[n, C]."""
-        if source == PARENT_BELIEF:
-            return self.parent_belief
+        """The class probabilities that a source gives the leaves, float32[n, C]."""
+        return self.parent_belief if source == PARENT_BELIEF else self._scores(sets[source], self.nodes)
+
+    def shown(self, detail: int, sets: Sequence[str]) -> NDArray[np.float32]:
+        """What the leaves' beliefs show of the regions by the detail of a map (-1: none), float32[n, C]."""
+        if detail < 0:
+            return self.leaf_belief.copy()
+        scores = np.zeros_like(self.leaf_belief)
+        kernels.add_log_scores(self._scores(sets[detail], self.regions), 1.0, scores)
+        kernels.add_log_scores(self._scores(sets[detail], self.nodes), -1.0, scores)
+        return np.asarray(kernels.reweigh(self.leaf_belief, np.arange(len(scores)), scores))
+
+    def _scores(self, feature_set: str, nodes: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
         classes = self.truth.shape[1]
-        pairs = zip(self.examples, self.nodes, strict=True)
-        return np.concatenate([e.evidence.class_scores(sets[source], n, classes) for e, n in pairs])
+        pairs = zip(self.examples, nodes, strict=True)
+        return np.concatenate([e.evidence.class_scores(feature_set, n, classes) for e, n in pairs])
 
     def columns_of(self, source: int, sets: Sequence[str]) -> NDArray[np.uint8]:
         """The bins of one source's columns, uint8[n, D]."""
@@ -80,27 +97,40 @@ class Sample:
 
 
 def draw_sample(
-    examples: Sequence[Example], states: Sequence[State], most: int, random: np.random.Generator
+    examples: Sequence[Example],
+    states: Sequence[State],
+    most: int,
+    sets: Sequence[str],
+    random: np.random.Generator,
 ) -> Sample:
-    """Take the labelled active leaves of these images, at most about so many, at random."""
-    active = sum(int(state.active.sum()) for state in states)
+    """Take labelled regions in the active leaves of these images, at most about so many, at random."""
+    held = [finest_regions(e.evidence.tree, s.leaves) for e, s in zip(examples, states, strict=True)]
+    active = sum(int(s.active[rows].sum()) for s, (_, rows) in zip(states, held, strict=True))
     keep = min(1.0, most / max(active, 1))
-    parts = []
-    for example, state in zip(examples, states, strict=True):
-        mass = example.truth.mass[state.leaves]
-        chosen = state.active & (mass.sum(axis=1) > 0)
+    nodes, regions, masses, beliefs, parents = [], [], [], [], []
+    for example, state, (atoms, rows) in zip(examples, states, held, strict=True):
+        mass = example.truth.mass[atoms]
+        chosen = state.active[rows] & (mass.sum(axis=1) > 0)
         if keep < 1:
             chosen &= random.random(len(chosen)) < keep
-        share = mass[chosen].sum(axis=1)
-        parts.append((state.leaves[chosen], mass[chosen] / share[:, None], state, chosen, share))
-    return Sample(
+        nodes.append(state.leaves[rows[chosen]])
+        regions.append(atoms[chosen])
+        masses.append(mass[chosen])
+        beliefs.append(state.belief[rows[chosen]])
+        parents.append(state.parent_belief[rows[chosen]])
+    mass = np.concatenate(masses)
+    share, belief = mass.sum(axis=1), np.concatenate(beliefs)
+    sample = Sample(
         examples=tuple(examples),
-        nodes=tuple(part[0] for part in parts),
-        truth=np.concatenate([part[1] for part in parts]),
-        belief=np.concatenate([state.belief[chosen] for _, _, state, chosen, _ in parts]),
-        parent_belief=np.concatenate([state.parent_belief[chosen] for _, _, state, chosen, _ in parts]),
-        share=(np.concatenate([part[4] for part in parts]) / keep).astype(np.float32),
+        nodes=tuple(nodes),
+        regions=tuple(regions),
+        truth=mass / share[:, None],
+        leaf_belief=belief,
+        belief=belief,
+        parent_belief=np.concatenate(parents),
+        share=(share / keep).astype(np.float32),
     )
+    return replace(sample, belief=sample.shown(states[0].detail, sets))
 
 
 @dataclass(frozen=True)
@@ -184,13 +214,15 @@ def _fit_learners(
 ) -> tuple[Blend | None, list[Tree], NDArray[np.float32]]:
     """A blend if there are sources for one, then trees, as far as held-out loss falls; held-out beliefs."""
     parts = (sample, held_out)
-    beliefs = [part.belief.copy() for part in parts]
-    blend = _fit_blend(sample, candidate.blended, corpus) if candidate.blended else None
+    detail = next((s for s in reversed(corpus.ladder) if s in candidate.sources), -1)
+    starts = [part.shown(detail, corpus.sets) for part in parts]
+    beliefs = [start.copy() for start in starts]
+    blend = _fit_blend(sample, starts[0], candidate.blended, corpus) if candidate.blended else None
     if blend:
         for part, belief in zip(parts, beliefs, strict=True):
             blend.apply(belief, _chances(part, candidate.blended, corpus))
-        if held_out.loss(beliefs[1]) >= held_out.loss(held_out.belief):
-            blend, beliefs = None, [part.belief.copy() for part in parts]
+        if held_out.loss(beliefs[1]) >= held_out.loss(starts[1]):
+            blend, beliefs = None, starts
     rows, fresh = (
         part.rows(_inputs(part, candidate.inputs, corpus.sets), belief, settings.weight_power)
         for part, belief in zip(parts, beliefs, strict=True)
@@ -208,9 +240,8 @@ def _chances(sample: Sample, sources: Sequence[int], corpus: Corpus) -> list[NDA
     return [sample.chances(source, corpus.sets) for source in sources]
 
 
-def _fit_blend(sample: Sample, sources: Sequence[int], corpus: Corpus) -> Blend:
-    chances = _chances(sample, sources, corpus)
-    return fit_blend(sample.truth, sample.belief, sample.share, chances, corpus.prior)
+def _fit_blend(sample: Sample, belief: NDArray[np.float32], sources: Sequence[int], corpus: Corpus) -> Blend:
+    return fit_blend(sample.truth, belief, sample.share, _chances(sample, sources, corpus), corpus.prior)
 
 
 def _inputs(sample: Sample, inputs: Sequence[tuple[int, int]], sets: Sequence[str]) -> NDArray[np.uint8]:

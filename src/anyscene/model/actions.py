@@ -41,6 +41,7 @@ class Pool:
     """The finite set of actions 𝒜ᵈ that a policy chooses from.
 
     sets : names of the feature sets that chains refer to by index.
+    ladder : those whose maps of class probabilities show detail within leaves, from coarse to fine.
     """
 
     sets: tuple[str, ...]
@@ -48,6 +49,11 @@ class Pool:
     actions: tuple[Action, ...]
     classes: int
     layer_count: int
+    ladder: tuple[int, ...] = ()
+
+    def finest_map(self, in_hand: NDArray[np.bool_]) -> int:
+        """The finest of the ladder's sets in hand; -1: none."""
+        return next((s for s in reversed(self.ladder) if in_hand[s].any()), -1)
 
     @cached_property
     def needs(self) -> NDArray[np.bool_]:
@@ -108,26 +114,53 @@ def offered(state: State, pool: Pool) -> NDArray[np.bool_]:
     return splits | ((pool.chain_of >= 0) & (state.applied[pool.chain_of] < pool.size_of))
 
 
-def split(state: State, threshold: float, evidence: Evidence) -> State:
-    """Open uncertain leaves; children inherit their parent's belief (Eq. 1) and become the active ones."""
+def split(state: State, threshold: float, pool: Pool, evidence: Evidence) -> State:
+    """Open uncertain leaves; children inherit their parent's belief (Eq. 1) and become the active ones.
+
+    Where a map shows detail, they inherit what their parent believed just there.
+    """
     opened = opened_by(state, threshold, evidence.layer_count)
     finest = max(state.finest, int(np.max(state.layers, where=opened, initial=-1)) + 1)
     nodes = evidence.nodes(finest)
     leaves, source = kernels.split_rows(state.leaves, opened, nodes.child_start, nodes.child)
     new = opened[source]
+    belief, in_hand = state.belief[source], state.in_hand
+    if state.detail >= 0 and new.any():
+        rows, name = np.flatnonzero(new), pool.sets[state.detail]
+        parents = state.leaves[source[rows]]
+        belief = detailed(belief, rows, name, leaves[rows], parents, evidence, pool.classes)
+        in_hand = in_hand.copy()
+        in_hand[state.detail, nodes.layer[leaves[rows]]] = True
     return replace(
         state,
         leaves=leaves,
         layers=nodes.layer[leaves],
         area=nodes.area[leaves],
-        belief=state.belief[source],
-        parent_belief=np.where(new[:, None], state.belief[source], state.parent_belief[source]),
+        belief=belief,
+        parent_belief=np.where(new[:, None], belief, state.parent_belief[source]),
         previous_entropy=state.previous_entropy[source],
         active=new,
+        in_hand=in_hand,
         applied=np.zeros_like(state.applied),
         finest=finest,
         steps=state.steps + 1,
     )
+
+
+def detailed(
+    belief: NDArray[np.float32],
+    rows: NDArray[np.int64],
+    feature_set: str,
+    nodes: NDArray[np.int32],
+    leaves: NDArray[np.int32],
+    evidence: Evidence,
+    classes: int,
+) -> NDArray[np.float32]:
+    """Beliefs with q ∝ q·s(node) / s(leaf) in these rows: what leaves believe of nodes that lie in them."""
+    scores = np.zeros((len(rows), classes), np.float32)
+    kernels.add_log_scores(evidence.class_scores(feature_set, nodes, classes), 1.0, scores)
+    kernels.add_log_scores(evidence.class_scores(feature_set, leaves, classes), -1.0, scores)
+    return np.asarray(kernels.reweigh(belief, rows, scores))
 
 
 def update(state: State, action: Update, pool: Pool, evidence: Evidence) -> State:
@@ -145,12 +178,14 @@ def updated(
     applied = state.applied.copy()
     sets = pool.needs_of[action]
     applied[action.chain] = action.size
+    in_hand = state.in_hand | (sets[:, None] & state.active_layers)
     return replace(
         state,
         belief=kernels.reweigh(state.belief, rows, scores),
         previous_entropy=np.where(state.active, state.entropy, state.previous_entropy),
-        in_hand=state.in_hand | (sets[:, None] & state.active_layers),
+        in_hand=in_hand,
         applied=applied,
+        detail=pool.finest_map(in_hand),
         steps=state.steps + 1,
     )
 
@@ -224,7 +259,7 @@ def _tree_inputs(
 def advance(state: State, action: Action, pool: Pool, evidence: Evidence, cost: float) -> State:
     """Take an action that costs so many milliseconds."""
     if isinstance(action, Split):
-        after = split(state, action.threshold, evidence)
+        after = split(state, action.threshold, pool, evidence)
     else:
         after = update(state, action, pool, evidence)
     return replace(after, cost=state.cost + cost)

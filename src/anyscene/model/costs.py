@@ -63,8 +63,14 @@ class ActionCosts:
         else:
             updates = np.zeros(len(pool.actions))
         growing = np.where(coverage.layer > state.finest, self.grow[coverage.layer], 0.0)
-        splits = growing + coverage.regions * self.region
+        splits = growing + self._detail(state, coverage.layer) + coverage.regions * self.region
         return np.asarray(self.step + np.where(pool.chain_of >= 0, updates, splits))
+
+    def _detail(self, state: State, layer: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What pooling the map that shows detail onto these layers costs, float64[A]."""
+        if state.detail < 0:
+            return np.zeros(len(layer))
+        return np.where(state.in_hand[state.detail, layer], 0.0, self.pooling[state.detail, layer])
 
     def _evidence(self, state: State, pool: Pool) -> NDArray[np.float64]:
         """What extracting and pooling costs before each action, float64[A]."""

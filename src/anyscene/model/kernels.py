@@ -1,6 +1,8 @@
-"""Compiled loops over leaves: splitting, trees, belief updates."""
+"""Compiled loops over leaves: splitting, trees, belief updates, painting."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -95,3 +97,73 @@ def reweigh(
         for k in range(classes):
             out[i, k] /= floored
     return out
+
+
+@njit(cache=True, nogil=True)
+def leaf_of_regions(
+    leaves: NDArray[np.int32],
+    start: NDArray[np.int32],
+    child_start: NDArray[np.int32],
+    child: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    """Return the row of the leaf that holds each region of the finest layer, int32[regions].
+
+    start : the first node of each layer, and the node count.
+    """
+    holder = np.full(start[-1], -1, np.int32)
+    for row in range(len(leaves)):
+        holder[leaves[row]] = row
+    finest = start[-2]
+    for node in range(finest):  # parents come before their children
+        if holder[node] >= 0:
+            for j in range(child_start[node], child_start[node + 1]):
+                holder[child[j]] = holder[node]
+    return holder[finest:]
+
+
+@njit(cache=True, nogil=True)
+def paint(
+    regions: NDArray[np.int32],
+    values: NDArray[Any],
+    rows: NDArray[np.int32],
+    columns: NDArray[np.int32],
+    out: NDArray[Any],
+) -> None:
+    """Give every pixel of `out` the value of the region in its block of the grid `regions`.
+
+    rows, columns : the block of each row and column of `out`, never falling. Rows of pixels that share a row
+    of blocks are copies of the first.
+    """
+    width = len(columns)
+    for y in range(len(rows)):
+        if y and rows[y] == rows[y - 1]:
+            out[y] = out[y - 1]
+        else:
+            blocks = regions[rows[y]]
+            for x in range(width):
+                out[y, x] = values[blocks[columns[x]]]
+
+
+@njit(cache=True, nogil=True)
+def believe_cells(
+    chances: NDArray[np.float32],
+    factor: NDArray[np.float32],
+    leaf_of_cell: NDArray[np.int32],
+    belief: NDArray[np.float32],
+    top: NDArray[np.float32],
+) -> None:
+    """Fill belief, float32[h, w, C], by the cells' leaves: chance·factor, normalised; top: the largest."""
+    classes = factor.shape[1]
+    for y in range(belief.shape[0]):
+        for x in range(belief.shape[1]):
+            leaf = leaf_of_cell[y, x]
+            total, highest = np.float32(0.0), np.float32(0.0)
+            for k in range(classes):
+                value = chances[y, x, k] * factor[leaf, k]
+                belief[y, x, k] = value
+                total += value
+                highest = max(highest, value)
+            scale = np.float32(1.0) / total
+            for k in range(classes):
+                belief[y, x, k] *= scale
+            top[y, x] = min(highest * scale, np.float32(1.0))

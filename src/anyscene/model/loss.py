@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.model.state import State
+from anyscene.model.detail import View
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ def truth_from_counts(counts: NDArray[np.integer]) -> Truth:
     return Truth(mass.astype(np.float32), impurity.astype(np.float32))
 
 
-def labeling_loss(state: State, truth: Truth, alpha: float) -> float:
+def labeling_loss(seen: View, truth: Truth, alpha: float) -> float:
     """Cross-entropy of the beliefs plus α times the regions' impurity (Eq. 3).
 
     The second term is added so that mixed regions cost more, as the paper's text says.
     """
-    cross_entropy = -float(np.einsum("ik,ik->", truth.mass[state.leaves], state.log_belief, dtype=np.float64))
-    return cross_entropy + alpha * float(np.sum(truth.impurity[state.leaves], dtype=np.float64))
+    cross_entropy = -float(np.einsum("ik,ik->", truth.mass[seen.nodes], seen.log_belief, dtype=np.float64))
+    return cross_entropy + alpha * float(np.sum(truth.impurity[seen.nodes], dtype=np.float64))
 
 
-def pixel_accuracy(state: State, truth: Truth) -> float:
+def pixel_accuracy(seen: View, truth: Truth) -> float:
     """Share of the labelled pixels whose most likely label is right."""
-    return float(np.sum(truth.mass[state.leaves, state.labels], dtype=np.float64))
+    return float(np.sum(truth.mass[seen.nodes, seen.labels], dtype=np.float64))
 
 
 def reward(loss_before: float, loss_after: float, cost: float) -> float:

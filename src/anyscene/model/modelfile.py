@@ -59,6 +59,7 @@ class _Manifest(BaseModel):
     classes: tuple[str, ...]
     palette: tuple[tuple[int, int, int], ...]
     sets: tuple[str, ...]
+    ladder: tuple[int, ...]
     layers: int
     max_steps: int
     actions: tuple[tuple[float, float, float], ...]
@@ -113,6 +114,7 @@ def save_model(path: Path, trained: TrainedModel) -> None:
         classes=trained.classes.names,
         palette=tuple((int(r), int(g), int(b)) for r, g, b in trained.classes.palette),
         sets=pool.sets,
+        ladder=pool.ladder,
         layers=pool.layer_count,
         max_steps=trained.model.max_steps,
         actions=tuple(action_to_json(action) for action in pool.actions),
@@ -185,7 +187,8 @@ def _read_manifest(path: Path, members: Mapping[str, bytes]) -> _Manifest:
 
 def _assemble(m: _Manifest, arrays: Mapping[str, NDArray[Any]], members: Mapping[str, bytes]) -> TrainedModel:
     chains = tuple(chain_from_arrays(arrays, f"chains/{i}/") for i in range(m.chains))
-    pool = Pool(m.sets, chains, tuple(action_from_json(row) for row in m.actions), len(m.classes), m.layers)
+    actions = tuple(action_from_json(row) for row in m.actions)
+    pool = Pool(m.sets, chains, actions, len(m.classes), m.layers, m.ladder)
     parts: dict[str, Any] = {part.name: m.scalars.get(part.name) for part in fields(ActionCosts)}
     parts |= {name: arrays[f"costs/{name}"] for name, value in parts.items() if value is None}
     costs = ActionCosts(**parts)
@@ -237,6 +240,8 @@ def _check(trained: TrainedModel) -> None:
         sources = np.concatenate([chain.source, chain.blend_source])
         if np.any((sources != PARENT_BELIEF) & ((sources < 0) | (sources >= len(pool.sets)))):
             raise ValueError("a chain looks at a feature set that is not there")
+    if any(not 0 <= rung < len(pool.sets) for rung in pool.ladder):
+        raise ValueError("the ladder names feature sets that are not there")
     for action in pool.actions:
         if isinstance(action, Update) and not 1 <= action.size <= pool.chains[action.chain].size:
             raise ValueError("a bundle is larger than its chain")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from anyscene.model.actions import Pool, advance, offered
 from anyscene.model.costs import ActionCosts, coverage
-from anyscene.model.evidence import Evidence
+from anyscene.model.detail import View, view
+from anyscene.model.evidence import ArrayEvidence, Evidence
 from anyscene.model.loss import Truth, labeling_loss, pixel_accuracy, returns, reward
 from anyscene.model.policies import Policy, Situation
 from anyscene.model.state import State, initial_state
@@ -48,6 +49,10 @@ class Model:
         cost = float(situation.costs[action])
         return advance(situation.state, self.pool.actions[action], self.pool, evidence, cost)
 
+    def view(self, state: State, evidence: ArrayEvidence) -> View:
+        """What a state shows of an image whose whole tree is in hand."""
+        return view(state, self.pool, evidence)
+
 
 @dataclass(frozen=True)
 class Trajectory:
@@ -82,14 +87,19 @@ def walk(
         yield situation, action, state
 
 
-def rollout(model: Model, policy: Policy, evidence: Evidence, truth: Truth, alpha: float) -> Trajectory:
+def rollout(model: Model, policy: Policy, evidence: ArrayEvidence, truth: Truth, alpha: float) -> Trajectory:
     """Run a policy on one image and record its costs, losses and accuracies."""
     state = model.start()
     actions: list[int] = []
-    records = [(state.cost, labeling_loss(state, truth, alpha), pixel_accuracy(state, truth))]
+    states = [state]
     for _, action, state in walk(model, policy, evidence):
         actions.append(action)
-        records.append((state.cost, labeling_loss(state, truth, alpha), pixel_accuracy(state, truth)))
+        states.append(state)
+    seen = [model.view(state, evidence) for state in states]
+    records = [
+        (state.cost, labeling_loss(shown, truth, alpha), pixel_accuracy(shown, truth))
+        for state, shown in zip(states, seen, strict=True)
+    ]
     cost, loss, accuracy = np.array(records).T
     return Trajectory(np.array(actions, np.int64), cost, loss, accuracy)
 
@@ -99,19 +109,23 @@ def true_action_value(
     action: int,
     model: Model,
     policy: Policy,
-    evidence: Evidence,
+    evidence: ArrayEvidence,
     truth: Truth,
     alpha: float,
     gamma: float,
 ) -> float:
     """Reward of an action plus γ·[the discounted true return of following the policy after it]₊."""
-    before = labeling_loss(situation.state, truth, alpha)
+
+    def loss_of(state: State) -> float:
+        return labeling_loss(model.view(state, evidence), truth, alpha)
+
+    before = loss_of(situation.state)
     state = model.advance(situation, action, evidence)
-    after = labeling_loss(state, truth, alpha)
+    after = loss_of(state)
     rewards = [reward(before, after, float(situation.costs[action]))]
     if gamma > 0:
         for _, _, following in walk(model, policy, evidence, start=state):
-            loss = labeling_loss(following, truth, alpha)
+            loss = loss_of(following)
             rewards.append(reward(after, loss, following.cost - state.cost))
             state, after = following, loss
     return float(returns(rewards, gamma)[0])

@@ -24,6 +24,7 @@ class State:
     active : bool[N], made by the latest split; only these change in an update.
     in_hand : bool[S, L], feature sets extracted and pooled onto a layer so far.
     applied : int16[B], trees of each chain applied to the present active leaves.
+    detail : the feature set whose map shows detail within leaves, -1: none (see `detail.py`).
     finest : the finest layer grown. cost : milliseconds spent. steps : actions taken.
     """
 
@@ -36,6 +37,7 @@ class State:
     active: NDArray[np.bool_]
     in_hand: NDArray[np.bool_]
     applied: NDArray[np.int16]
+    detail: int
     finest: int
     cost: float
     steps: int
@@ -78,6 +80,7 @@ def initial_state(
         active=np.ones(1, np.bool_),
         in_hand=np.zeros((set_count, layer_count), np.bool_),
         applied=np.zeros(chain_count, np.int16),
+        detail=-1,
         finest=0,
         cost=cost,
         steps=0,

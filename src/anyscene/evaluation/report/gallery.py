@@ -17,7 +17,6 @@ from anyscene.data import Classes, Scene
 from anyscene.data.classes import VOID
 from anyscene.engine.engine import describe_action
 from anyscene.engine.loading import bank_of
-from anyscene.engine.painting import Painter, leaf_answers
 from anyscene.evaluation.images import ScoredImage, prepare_image
 from anyscene.evaluation.report.markup import picture
 from anyscene.evaluation.traces import Trace
@@ -26,6 +25,7 @@ from anyscene.features.cache import FeatureCache
 from anyscene.files import cache_dir
 from anyscene.model.actions import Pool
 from anyscene.model.modelfile import TrainedModel
+from anyscene.model.painting import Painter
 from anyscene.model.policies import StaticPolicy
 from anyscene.model.rollout import walk
 
@@ -88,10 +88,10 @@ class Gallery:
         states = [model.start(), *(state for _, _, state in walk(model, replay, image.evidence))]
         moments, before = [], 0
         for step in trace.last_within(np.array(budgets)).tolist():
-            labels, _ = leaf_answers(states[step], 1.0)
+            seen = model.view(states[step], image.evidence)
             actions = _words(trace.actions[before:step].tolist(), model.pool)
             accuracy = metrics.pixel_accuracy(trace.counts[step])
-            painted = _painter(image, states[step].leaves)(labels)
+            painted = _painter(image, seen.nodes)(seen.labels.astype(np.int16))
             moments.append(Moment(float(trace.cost[step]), accuracy, painted, actions))
             before = step
         return moments

@@ -1,0 +1,106 @@
+"""From a state to a label map and a confidence map at any size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.features.hypercolumn.labels import labels_by_scores
+from anyscene.hierarchy import Tree
+from anyscene.model import kernels
+from anyscene.model.nodes import Nodes
+from anyscene.model.state import State
+
+Value = TypeVar("Value", bound=np.generic)
+Maps = tuple[NDArray[np.int16], NDArray[np.float32]]
+
+
+def temper(chance: NDArray[np.float32], temperature: float) -> NDArray[np.float32]:
+    """The confidence in an answer that beliefs give this chance: its odds to the power 1/T, as a chance."""
+    power = np.float32(1 / temperature)
+    right, wrong = chance**power, np.maximum(1 - chance, np.float32(0)) ** power
+    return np.asarray(right / (right + wrong), np.float32)
+
+
+def leaf_answers(state: State, temperature: float) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """Return each leaf's label, int16[N], and the probability that it is right, float32[N]."""
+    return state.labels.astype(np.int16), temper(state.belief.max(axis=1), temperature)
+
+
+class Painter:
+    """Paints values of leaves at the size (height, width) of the image."""
+
+    def __init__(self, tree: Tree, nodes: Nodes, leaves: NDArray[np.int32], size: tuple[int, int]) -> None:
+        self._holder = kernels.leaf_of_regions(leaves, nodes.start, nodes.child_start, nodes.child)
+        self._regions = tree.pixels
+        self._size = size
+        self._rows = _blocks(size[0], tree.size[0], tree.stride)
+        self._columns = _blocks(size[1], tree.size[1], tree.stride)
+
+    def __call__(self, values: NDArray[Value]) -> NDArray[Value]:
+        """Give every pixel the value of the leaf that it lies in."""
+        out = np.empty(self._size, values.dtype)
+        kernels.paint(self._regions, values[self._holder], self._rows, self._columns, out)
+        return out
+
+
+def paint_detail(
+    chances: NDArray[np.float32],
+    factor: NDArray[np.float32],
+    leaf_of_cell: NDArray[np.int32],
+    temperature: float,
+    size: tuple[int, int],
+) -> Maps:
+    """Labels and confidence where a map of class probabilities, float32[h, w, C…], shows detail in leaves.
+
+    factor : float32[N, C], what a leaf's belief makes of a chance. leaf_of_cell : int32[h, w].
+    A cell of the map takes the leaf at its centre; between cells beliefs are mixed bilinearly.
+    """
+    classes = factor.shape[1]
+    belief = np.empty((*leaf_of_cell.shape, classes), np.float32)
+    top = np.empty(leaf_of_cell.shape, np.float32)
+    kernels.believe_cells(chances, factor, leaf_of_cell, belief, top)
+    labels = labels_by_scores(belief, classes, size)
+    confidence = cv2.resize(temper(top, temperature), (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
+    return labels, np.asarray(confidence, np.float32)
+
+
+def show(
+    state: State,
+    tree: Tree,
+    nodes: Nodes,
+    size: tuple[int, int],
+    temperature: float,
+    detail: Callable[[], tuple[NDArray[np.float32], NDArray[np.float32]]],
+) -> Maps:
+    """The label and confidence maps of a state at the size (height, width) of the image.
+
+    detail : gives the map that shows detail, and its mean chances in each leaf; called if there is one.
+    """
+    if state.detail < 0:
+        labels, confidence = leaf_answers(state, temperature)
+        paint = Painter(tree, nodes, state.leaves, size)
+        return paint(labels), paint(confidence)
+    chances, means = detail()
+    factor = np.asarray(state.belief / np.maximum(means, kernels.SCORE_FLOOR), np.float32)
+    # No map is finer than the working frame: a larger image repeats its pixels.
+    frame = (tree.size[0], tree.size[1])
+    small = size if size[0] * size[1] <= frame[0] * frame[1] else frame
+    rows = np.arange(len(state.leaves), dtype=np.int32)
+    leaf_of_cell = Painter(tree, nodes, state.leaves, (chances.shape[0], chances.shape[1]))(rows)
+    painted = paint_detail(chances, factor, leaf_of_cell, temperature, small)
+    if small == size:
+        return painted
+    labels, confidence = (
+        cv2.resize(part, (size[1], size[0]), interpolation=cv2.INTER_NEAREST) for part in painted
+    )
+    return np.asarray(labels, np.int16), np.asarray(confidence, np.float32)
+
+
+def _blocks(pixels: int, frame: int, stride: int) -> NDArray[np.int32]:
+    """The block of the tree's grid under the centre of each pixel along one side of the image."""
+    return ((2 * np.arange(pixels, dtype=np.int64) + 1) * frame // (2 * pixels) // stride).astype(np.int32)

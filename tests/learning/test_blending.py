@@ -1,0 +1,56 @@
+"""Blends: the weights of least cross-entropy over sources that speak of classes."""
+
+import numpy as np
+
+from anyscene.learning.blending import fit_blend
+
+CLASSES = 4
+
+
+def sources(count=3000, seed=0):
+    """Truth, and two opinions about it that are right independently of each other."""
+    random = np.random.default_rng(seed)
+    label = random.integers(0, CLASSES, count)
+    truth = np.eye(CLASSES, dtype=np.float32)[label]
+    logs = [1.5 * truth + random.normal(size=truth.shape) for _ in range(2)]
+    chances = [np.exp(log) / np.exp(log).sum(axis=1, keepdims=True) for log in logs]
+    return truth, [chance.astype(np.float32) for chance in chances]
+
+
+def test_independent_opinions_add_up():
+    truth, chances = sources()
+    prior = np.full(CLASSES, 1 / CLASSES, np.float32)
+    belief = np.tile(prior, (len(truth), 1))
+    blend = fit_blend(truth, belief, np.ones(len(truth), np.float32), chances, prior)
+    np.testing.assert_allclose(blend.weight, [1.5, 1.5], atol=0.15)
+    blend.apply(belief, chances)
+    right = belief.argmax(axis=1) == truth.argmax(axis=1)
+    assert right.mean() > max((c.argmax(axis=1) == truth.argmax(axis=1)).mean() for c in chances) + 0.05
+    np.testing.assert_allclose(belief.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_fresh_evidence_takes_the_place_of_stale():
+    """A belief that holds an old opinion already: the blend takes that back and believes the better one."""
+    truth, (old, _) = sources()
+    random = np.random.default_rng(1)
+    better = np.log(old) + 2.0 * truth + 0.1 * random.normal(size=truth.shape)
+    better = np.exp(better) / np.exp(better).sum(axis=1, keepdims=True)
+    prior = np.full(CLASSES, 1 / CLASSES, np.float32)
+    chances = [old, better.astype(np.float32)]
+    blend = fit_blend(truth, old.copy(), np.ones(len(truth), np.float32), chances, prior)
+    assert blend.weight[0] < -0.5
+    assert blend.weight[1] > 0.5
+
+
+def test_the_priors_weight_undoes_class_weights():
+    """Scores that overrate rare classes are put right by the one weight of the prior."""
+    random = np.random.default_rng(0)
+    prior = np.array([0.7, 0.2, 0.08, 0.02], np.float32)
+    label = random.choice(CLASSES, 20_000, p=prior.astype(float) / prior.sum(dtype=float))
+    truth = np.eye(CLASSES, dtype=np.float32)[label]
+    logs = 2 * truth + random.normal(size=truth.shape)  # likelihood ratios: no prior in them
+    chances = np.exp(2 * logs)
+    chances = (chances / chances.sum(axis=1, keepdims=True)).astype(np.float32)
+    uniform = np.full(truth.shape, 1 / CLASSES, np.float32)
+    blend = fit_blend(truth, uniform, np.ones(len(truth), np.float32), [chances], prior)
+    np.testing.assert_allclose(blend.bias, np.log(prior), rtol=0.15)
