@@ -8,11 +8,16 @@ from functools import partial
 
 import numpy as np
 
+from anyscene import metrics
 from anyscene.engine import Engine
+from anyscene.engine.evidence import LazyEvidence
 from anyscene.evaluation.images import ScoredImage
 from anyscene.evaluation.traces import Trace
+from anyscene.features import Bank
+from anyscene.metrics import Counts
 from anyscene.model.loss import labeling_loss
 from anyscene.model.modelfile import TrainedModel
+from anyscene.model.painting import show
 from anyscene.model.policies import Oracle, Policy, RandomPolicy, StaticPolicy
 from anyscene.model.rollout import Model, true_action_value, walk
 from anyscene.model.state import State
@@ -56,10 +61,11 @@ def discount(trained: TrainedModel) -> float:
 
 
 def trace_by_costs(
-    model: Model, policy: Policy, image: ScoredImage, alpha: float, upfront: bool = False
+    model: Model, policy: Policy, image: ScoredImage, bank: Bank, alpha: float, upfront: bool = False
 ) -> Trace:
     """Run a policy at the costs that the model predicts.
 
+    bank : the model's feature sets, for the maps that show detail within leaves.
     upfront : charge the whole tree before the first action, as the paper does; decisions stay the same.
     """
     states, actions = [model.start()], []
@@ -69,10 +75,12 @@ def trace_by_costs(
     grow = model.costs.grow
     later = [float(grow[state.finest + 1 :].sum()) if upfront else 0.0 for state in states]
     costs = [state.cost + more for state, more in zip(states, later, strict=True)]
-    return _trace(model, image, states, costs, actions, alpha)
+    return _trace(model, image, bank, states, costs, actions, alpha)
 
 
-def trace_by_clock(engine: Engine, image: ScoredImage, alpha: float, upfront: bool = False) -> Trace:
+def trace_by_clock(
+    engine: Engine, image: ScoredImage, bank: Bank, alpha: float, upfront: bool = False
+) -> Trace:
     """Run an engine's policy on the decoded image and time every action; painting is charged from the start.
 
     upfront : grow the whole tree, by the clock, before the first action.
@@ -93,12 +101,13 @@ def trace_by_clock(engine: Engine, image: ScoredImage, alpha: float, upfront: bo
     run.labeling()
     painting = time.perf_counter() - begun
     costs = [1e3 * (painting + elapsed) for elapsed in np.cumsum(spent)]
-    return _trace(engine.learned.model, image, states, costs, run.taken, alpha)
+    return _trace(engine.learned.model, image, bank, states, costs, run.taken, alpha)
 
 
 def _trace(
     model: Model,
     image: ScoredImage,
+    bank: Bank,
     states: Sequence[State],
     costs: Sequence[float],
     actions: Sequence[int],
@@ -108,6 +117,23 @@ def _trace(
     return Trace(
         np.array(costs, np.float64),
         np.array([labeling_loss(shown, image.truth, alpha) for shown in seen]),
-        np.stack([image.confusion(shown) for shown in seen]),
+        np.stack(_confusions(model, image, bank, states)),
         np.array(actions, np.int64),
     )
+
+
+def _confusions(model: Model, image: ScoredImage, bank: Bank, states: Sequence[State]) -> list[Counts]:
+    """The confusion matrix of what each state shows; where a map shows detail, of the painted pixels."""
+    pool, truth = model.pool, image.scene.truth
+    assert truth is not None
+    live = LazyEvidence(image.scene.image, bank)
+    counts = []
+    for state in states:
+        if state.detail < 0:
+            counts.append(image.confusion(model.view(state, image.evidence)))
+            continue
+        nodes = live.nodes(state.finest)
+        detail = partial(live.detail, pool.sets[state.detail], state.leaves, pool.classes)
+        labels, _ = show(state, live.tree, nodes, (truth.shape[0], truth.shape[1]), 1.0, detail)
+        counts.append(metrics.count(truth, labels, pool.classes))
+    return counts

@@ -172,11 +172,12 @@ class Worker:
         upfront = self._job.segmentation == UPFRONT
         policy = policy_for(system, trained, image, index)
         if self._job.clock == MODEL_CLOCK:
-            return trace_by_costs(trained.model, policy, image, alpha, upfront)
+            return trace_by_costs(trained.model, policy, image, self._bank, alpha, upfront)
         if system == "oracle":  # what it chose is timed; that it knew the truth is not
-            policy = StaticPolicy(tuple(trace_by_costs(trained.model, policy, image, alpha).actions.tolist()))
+            chosen = trace_by_costs(trained.model, policy, image, self._bank, alpha).actions
+            policy = StaticPolicy(tuple(chosen.tolist()))
         engine = Engine(replace(self._learned, policy=policy), self._foresight, self._bank)
-        return trace_by_clock(engine, image, alpha, upfront)
+        return trace_by_clock(engine, image, self._bank, alpha, upfront)
 
     @cached_property
     def _learned(self) -> Learned:

@@ -15,12 +15,15 @@ from anyscene.learning.corpus import Example
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import ImageVisit
-from anyscene.model.curves import mean_curve
+from anyscene.model.curves import mean_curve, score_against
 from anyscene.model.loss import pixel_accuracy
 from anyscene.model.rollout import Trajectory
 
 TAIL = 1.3
 """The curve counts up to this many times the full cost of the dearest proposed sequence."""
+
+SHORTFALL = 2.0
+"""Weight of the largest shortfall against S-M, at any budget, beside the area under the curve."""
 
 Sequence_ = tuple[int, ...]
 
@@ -74,17 +77,19 @@ def search_guide(
     full = max(trajectory.cost[-1] for runs in first_runs for trajectory in runs)
     budgets = np.geomspace(start, TAIL * full, 256)
 
-    def area(runs: Sequence[Trajectory]) -> float:
-        return float(mean_curve(runs, budgets).mean())
+    static = mean_curve(first_runs[0], budgets)
 
-    areas = [area(runs) for runs in first_runs]
-    best, best_area = proposals.sequences[int(np.argmax(areas))], max(areas)
+    def score(runs: Sequence[Trajectory]) -> float:
+        return score_against(mean_curve(runs, budgets), static, SHORTFALL)
+
+    scores = [score(runs) for runs in first_runs]
+    best, best_score = proposals.sequences[int(np.argmax(scores))], max(scores)
     for _ in range(trials):
         tried = _changed(best, proposals, random)
-        tried_area = area(course.run(tried))
+        tried_score = score(course.run(tried))
         # A shorter sequence that is as good is better: every step has to be chosen.
-        if tried_area > best_area or (tried_area == best_area and len(tried) < len(best)):
-            best, best_area = tried, tried_area
+        if tried_score > best_score or (tried_score == best_score and len(tried) < len(best)):
+            best, best_score = tried, tried_score
     return best
 
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
 from anyscene.learning.draft import Draft
+from anyscene.learning.guide import SHORTFALL
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import as_behaviour
-from anyscene.model.curves import budget_grid, mean_curve
+from anyscene.model.curves import budget_grid, mean_curve, score_against
 from anyscene.model.policies import (
     LearnedPolicy,
     LinearQ,
@@ -35,9 +36,6 @@ LOYALTIES = (1e6, 3.0, 1.0, 0.3, 0.0)
 
 CLEARLY = 0.001
 """By so much must a less loyal policy be better: judges are few."""
-
-SHORTFALL = 0.2
-"""Weight of a policy's largest shortfall against the static sequence, at any budget, when it is judged."""
 
 
 def learn_policies(
@@ -122,10 +120,7 @@ class Judge:
         return scores[best], replace(policy, stop_below=float(levels[best]))
 
     def _score(self, runs: Sequence[Trajectory]) -> float:
-        curve = mean_curve(runs, self._budgets)
-        against_static = max(float(np.max(self._static - curve)), 0.0)
-        against_itself = float(np.max(np.maximum.accumulate(curve) - curve))
-        return float(curve.mean()) - SHORTFALL * (against_static + against_itself)
+        return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL)
 
 
 def run_all(

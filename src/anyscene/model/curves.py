@@ -34,6 +34,16 @@ def cost_to_reach(curve: NDArray[np.float64], budgets: NDArray[np.float64], accu
     return float(budgets[reached[0]]) if len(reached) else float("inf")
 
 
+def score_against(curve: NDArray[np.float64], static: NDArray[np.float64], shortfall: float) -> float:
+    """Area under a curve over log-spaced budgets, less `shortfall` times how far it ever falls behind.
+
+    Behind the static sequence's curve, and behind itself: a longer budget must not end below a shorter one.
+    """
+    behind_static = max(float(np.max(static - curve)), 0.0)
+    behind_itself = float(np.max(np.maximum.accumulate(curve) - curve))
+    return float(curve.mean()) - shortfall * (behind_static + behind_itself)
+
+
 def area_over_log_cost(trajectories: Sequence[Trajectory], budgets: NDArray[np.float64]) -> float:
     """Mean of the curve over a log-spaced grid: the area under it divided by the width."""
     return float(mean_curve(trajectories, budgets).mean())
