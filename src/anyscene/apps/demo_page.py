@@ -76,43 +76,43 @@ def _legend(classes: Classes) -> str:
 
 
 def _chart(groups: Sequence[Group], budgets: Sequence[int]) -> str:
-    """Accuracy where it is known, and confidence, against the time used, on a logarithmic scale."""
+    """Accuracy where it is known, and confidence, against the budget, on a logarithmic scale."""
     lines = [
         (
             f"{WORDS[what]}, {group.title}",
             color,
             DASHES[what],
-            [(row["used_ms"], row[what]) for row in group.rows],
+            [row[what] or 0.0 for row in group.rows],
         )
         for group, color in zip(groups, COLORS, strict=True)
         for what in WORDS
         if group.rows[0][what] is not None
     ]
-    first, last = log(budgets[0] / 2), log(budgets[-1])
+    first, last = log(budgets[0]), log(budgets[-1])
 
     def place(ms: float, value: float) -> str:
-        across = min(max((log(max(ms, 1e-3)) - first) / (last - first), 0.0), 1.0)
-        return f"{LEFT + across * (WIDTH - LEFT - 10):.1f},{10 + (1 - value) * (HEIGHT - BOTTOM - 10):.1f}"
+        across = (log(ms) - first) / (last - first)
+        return f"{LEFT + across * (WIDTH - LEFT - 20):.1f},{10 + (1 - value) * (HEIGHT - BOTTOM - 10):.1f}"
 
     drawn = "".join(
-        f'<polyline points="{" ".join(place(ms or 0.0, value or 0.0) for ms, value in points)}" '
+        f'<polyline points="{" ".join(place(ms, value) for ms, value in zip(budgets, values, strict=True))}" '
         f'stroke="{color}" stroke-dasharray="{dash}"/>'
-        for _, color, dash, points in lines
+        for _, color, dash, values in lines
     )
     ticks = "".join(
         f'<text x="{place(ms, 0).split(",")[0]}" y="{HEIGHT - BOTTOM + 16}" class="tick">{ms}</text>'
         for ms in budgets
     )
     keys = "".join(
-        f'<text x="{LEFT + 12}" y="{26 + 15 * index}" fill="{color}">{"- -" if dash != "none" else "—"} '
-        f"{escape(words)}</text>"
+        f'<text x="{WIDTH // 2}" y="{HEIGHT - BOTTOM - 8 - 15 * index}" fill="{color}">'
+        f"{'—' if dash == 'none' else '- -'} {escape(words)}</text>"
         for index, (words, color, dash, _) in enumerate(lines)
     )
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="what more time buys">'
         f'<path d="M{LEFT} 10V{HEIGHT - BOTTOM}H{WIDTH - 10}" class="axis"/>'
         f'<text x="4" y="16">100 %</text><text x="18" y="{HEIGHT - BOTTOM}">0 %</text>'
-        f'<text x="{WIDTH // 2}" y="{HEIGHT - 4}">milliseconds used</text>{ticks}{keys}{drawn}</svg>'
+        f'<text x="{WIDTH // 2}" y="{HEIGHT - 4}">milliseconds given</text>{ticks}{keys}{drawn}</svg>'
     )
 
 
