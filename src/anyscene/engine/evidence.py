@@ -57,7 +57,8 @@ class LazyEvidence:
         self, feature_set: str, leaves: NDArray[np.int32], classes: int
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return a set's map of class probabilities, and its means in these leaves."""
-        return self._regions.map_of(feature_set), self.class_scores(feature_set, leaves, classes)
+        means = self.class_scores(feature_set, leaves, classes)
+        return self._regions.map_of(feature_set), means
 
 
 def _nodes_of(tree: Tree) -> Nodes:
