@@ -62,6 +62,10 @@ def test_models_load_by_name_and_without_one(shipped):
         anyscene.load("kitti")
 
 
+def test_info_knows_models_by_name(shipped):
+    assert "labels 11 classes" in CliRunner().invoke(app, ["info", "camvid"]).output
+
+
 def test_a_photo_is_labelled_without_naming_a_model_or_a_folder(shipped, streets, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Image.fromarray(streets.split("val").image(0)).save("photo.jpg")

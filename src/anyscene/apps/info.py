@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,13 +15,14 @@ def register(app: typer.Typer) -> None:
 
 
 def info(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (.anyscene).")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that ships, or a .anyscene file.")],
     json: JsonOption = None,
 ) -> None:
     """Say what a model can label, what it looks at, what it may do, and how it was trained."""
+    from anyscene.engine.loading import find_model
     from anyscene.model.modelfile import describe_model, load_model
 
-    trained = load_model(model)
+    trained = load_model(find_model(model))
     for line in describe_model(trained):
         console(json).print(line, markup=False, soft_wrap=True)
     emit_json(
