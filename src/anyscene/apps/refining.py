@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from anyscene.engine import Engine, Run
 from anyscene.engine.clock import Budget
-from anyscene.model.painting import Painter
 from anyscene.labeling import Labeling, Step
+from anyscene.model.painting import Painter
 from anyscene.model.state import State
 
 Picture = NDArray[np.uint8]

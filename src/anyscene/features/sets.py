@@ -41,7 +41,7 @@ class FeatureSet:
         in pieces that add up. Pieces of a set that is not local stand alone: a region takes its features from
         the first piece that it lies in wholly.
     speaks_of_classes: whether the first columns are the probabilities of the classes.
-    fineness: if the map's channels are these probabilities and good enough to label pixels by: how fine it is.
+    fineness: how fine the map is, if its channels are these probabilities and good enough to label pixels by.
     """
 
     name: str

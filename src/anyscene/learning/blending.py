@@ -18,6 +18,12 @@ from scipy.optimize import minimize
 
 from anyscene.model import kernels
 
+RARE_POWER = 0.15
+"""A class counts its share to minus this power: half of what the network's training gives rare classes.
+
+Without it, blends take the network's class weights back altogether, and rare classes are hardly ever named.
+"""
+
 
 @dataclass(frozen=True)
 class Blend:
@@ -49,6 +55,7 @@ def fit_blend(
     constant = np.broadcast_to(np.log(prior), truth.shape)
     logs = np.array([*(np.log(np.maximum(source, kernels.SCORE_FLOOR)) for source in chances), constant])
     start = np.log(belief)
+    weight = weight * (truth @ prior**-RARE_POWER)
     share = (weight / weight.sum(dtype=np.float64)).astype(np.float32)
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

@@ -66,13 +66,13 @@ def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
 
 
 def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
-    """Measure painting a frame where a full-size map shows detail, by how many leaves there are."""
+    """Measure painting a frame where a half-size map shows detail, by how many leaves there are."""
     random = np.random.default_rng(0)
     frame = cv2.resize(random.integers(0, 256, (23, 30, 3), dtype=np.uint8), (480, 360))
     tree = Tree(frame)
     tree.grow(LAYERS)
     nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
-    chances = cv2.resize(random.dirichlet(np.full(classes, 0.3), (6, 8)).astype(np.float32), (120, 90))
+    chances = cv2.resize(random.dirichlet(np.full(classes, 0.3), (6, 8)).astype(np.float32), (60, 45))
     found = {}
     for layer in (0, LAYERS // 2, LAYERS - 1):
         leaves = np.arange(nodes.start[layer], nodes.start[layer + 1], dtype=np.int32)
@@ -80,7 +80,7 @@ def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
 
         def paint(leaves: NDArray[np.int32] = leaves, factor: NDArray[np.float32] = factor) -> object:
             rows = np.arange(len(leaves), dtype=np.int32)
-            leaf_of_cell = Painter(tree, nodes, leaves, (90, 120))(rows)
+            leaf_of_cell = Painter(tree, nodes, leaves, (45, 60))(rows)
             return paint_detail(chances, factor, leaf_of_cell, 1.2, (360, 480))
 
         found[len(leaves)] = _milliseconds(paint, rounds)
