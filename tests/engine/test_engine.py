@@ -42,8 +42,9 @@ def test_a_budget_below_the_least_possible_gives_the_prior_at_once(engine, scene
     assert out.deadline_met is False
     assert len(np.unique(out.labels)) == 1
     assert out.labels[0, 0] == engine.learned.model.prior.argmax()
-    tempered = engine.learned.model.prior ** (1 / engine.learned.temperature)
-    assert out.confidence[0, 0] == pytest.approx(tempered.max() / tempered.sum(), rel=1e-3)
+    top = engine.learned.model.prior.max()
+    odds = (top / (1 - top)) ** (1 / engine.learned.temperature)
+    assert out.confidence[0, 0] == pytest.approx(odds / (1 + odds), rel=1e-3)
 
 
 def test_an_unlimited_budget_gives_the_same_labels_every_time(engine, scenes):

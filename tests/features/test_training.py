@@ -38,7 +38,7 @@ def test_surfaces_are_learned(crossfit, streets):
         surface = surface_truth(truth, streets.classes.names)
         right += (labels == surface)[surface >= 0].sum()
         known += (surface >= 0).sum()
-    assert right / known > 0.8
+    assert right / known > 0.75
 
 
 def test_truth_comes_at_the_size_of_the_frame(streets):

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from anyscene.learning.blending import RARE_POWER, fit_blend
+from anyscene.learning.blending import fit_blend
 
 CLASSES = 4
+RARE_POWER = 0.15
 
 
 def sources(count=3000, seed=0):
@@ -21,7 +22,7 @@ def test_independent_opinions_add_up():
     truth, chances = sources()
     prior = np.full(CLASSES, 1 / CLASSES, np.float32)
     belief = np.tile(prior, (len(truth), 1))
-    blend = fit_blend(truth, belief, np.ones(len(truth), np.float32), chances, prior)
+    blend = fit_blend(truth, belief, np.ones(len(truth), np.float32), chances, prior, 0.0)
     np.testing.assert_allclose(blend.weight, [1.5, 1.5], atol=0.15)
     blend.apply(belief, chances)
     right = belief.argmax(axis=1) == truth.argmax(axis=1)
@@ -37,7 +38,7 @@ def test_fresh_evidence_takes_the_place_of_stale():
     better = np.exp(better) / np.exp(better).sum(axis=1, keepdims=True)
     prior = np.full(CLASSES, 1 / CLASSES, np.float32)
     chances = [old, better.astype(np.float32)]
-    blend = fit_blend(truth, old.copy(), np.ones(len(truth), np.float32), chances, prior)
+    blend = fit_blend(truth, old.copy(), np.ones(len(truth), np.float32), chances, prior, 0.0)
     assert blend.weight[0] < -0.5
     assert blend.weight[1] > 0.5
 
@@ -52,5 +53,5 @@ def test_the_priors_weight_undoes_class_weights():
     chances = np.exp(2 * logs)
     chances = (chances / chances.sum(axis=1, keepdims=True)).astype(np.float32)
     uniform = np.full(truth.shape, 1 / CLASSES, np.float32)
-    blend = fit_blend(truth, uniform, np.ones(len(truth), np.float32), [chances], prior)
+    blend = fit_blend(truth, uniform, np.ones(len(truth), np.float32), [chances], prior, RARE_POWER)
     np.testing.assert_allclose(blend.bias, (1 - RARE_POWER) * np.log(prior), rtol=0.1)

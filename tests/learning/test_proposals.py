@@ -8,7 +8,7 @@ import pytest
 from anyscene.learning.binning import fit_bins
 from anyscene.learning.boosting import BoostingSettings
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.guide import search_guide
+from anyscene.learning.guide import SHORTFALL, STEP_WORTH, TAIL, least_budget, search_guide
 from anyscene.learning.policies import constant, learn_policies, run_all
 from anyscene.learning.policy_iteration import IterationSettings
 from anyscene.learning.pool import combine, prune, restrict_actions
@@ -17,7 +17,7 @@ from anyscene.learning.proposals import ProposalSettings, cluster, greedy_sequen
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.learning.weak_learners import Candidate, LearnerSettings, choose_candidates
 from anyscene.model.actions import Split, Update
-from anyscene.model.curves import area_over_log_cost, budget_grid
+from anyscene.model.curves import area_over_log_cost, budget_grid, mean_curve, score_against
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.policies import RandomPolicy, StaticPolicy
 from anyscene.model.rollout import rollout
@@ -143,13 +143,13 @@ def test_deployed_chains_see_in_features_what_learning_saw_in_bins(worlds, corpu
 def test_the_guide_is_at_least_as_good_as_every_proposed_sequence(proposals, corpus):
     images = corpus.held_out[:6]
     guide = search_guide(proposals, images, 25, 1, np.random.default_rng(0))
-    runs = {s: run_all(proposals.model, constant(StaticPolicy(s)), images, 1) for s in proposals.sequences}
+    runs = [run_all(proposals.model, constant(StaticPolicy(s)), images, 1) for s in proposals.sequences]
     found = run_all(proposals.model, constant(StaticPolicy(guide)), images, 1)
-    full = 1.3 * max(run.cost[-1] for each in runs.values() for run in each)
-    budgets = np.geomspace(proposals.model.costs.start, full, 256)
-    assert area_over_log_cost(found, budgets) >= max(
-        area_over_log_cost(run, budgets) for run in runs.values()
-    )
+    full = TAIL * max(run.cost[-1] for each in runs for run in each)
+    budgets = np.geomspace(least_budget(proposals.model), full, 256)
+    curves = [mean_curve(each, budgets) for each in (*runs, found)]
+    scores = [score_against(curve, curves[0], SHORTFALL) for curve in curves]
+    assert scores[-1] >= max(scores) - STEP_WORTH * max(len(s) for s in proposals.sequences)
 
 
 def test_leaps_leave_out_the_cheaper_rungs(corpus):

@@ -18,12 +18,6 @@ from scipy.optimize import minimize
 
 from anyscene.model import kernels
 
-RARE_POWER = 0.15
-"""A class counts its share to minus this power: half of what the network's training gives rare classes.
-
-Without it, blends take the network's class weights back altogether, and rare classes are hardly ever named.
-"""
-
 
 @dataclass(frozen=True)
 class Blend:
@@ -46,16 +40,19 @@ def fit_blend(
     weight: NDArray[np.float32],
     chances: Sequence[NDArray[np.float32]],
     prior: NDArray[np.float32],
+    rare_power: float,
 ) -> Blend:
     """Find the weights of the sources and of the prior with the least cross-entropy (convex; by L-BFGS).
 
     truth, belief : float32[n, C]. weight : float32[n], what a row counts. chances : the sources' class
     probabilities, float32[n, C] each. prior : float32[C].
+    rare_power : a class counts its share to minus this power. With 0, blends take back what class weights in
+    the network's training gave rare classes, and those are hardly ever named.
     """
     constant = np.broadcast_to(np.log(prior), truth.shape)
     logs = np.array([*(np.log(np.maximum(source, kernels.SCORE_FLOOR)) for source in chances), constant])
     start = np.log(belief)
-    weight = weight * (truth @ prior**-RARE_POWER)
+    weight = weight * (truth @ prior**-rare_power)
     share = (weight / weight.sum(dtype=np.float64)).astype(np.float32)
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

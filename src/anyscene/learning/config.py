@@ -50,6 +50,10 @@ class TrainConfig(BaseModel):
     shrinkage: float = Field(0.3, gt=0, le=1, description="share of a full step that each tree takes")
     regularisation: float = Field(5.0, gt=0, description="rows of mean curvature added to every leaf")
 
+    rare_power: float = Field(
+        0.15, ge=0, le=1, description="a class counts its share to minus this in blends"
+    )
+
     iterations: int = Field(4, ge=1, description="most rounds of policy iteration")
     patience: int = Field(2, ge=1, description="rounds without improvement before it stops")
     noise: float = Field(0.1, ge=0, le=1, description="share of random actions while exploring")
@@ -78,6 +82,7 @@ class TrainConfig(BaseModel):
             samples=self.samples,
             screening_samples=self.screening_samples,
             columns=self.columns,
+            rare_power=self.rare_power,
             boosting=BoostingSettings(
                 depth=self.depth, shrinkage=self.shrinkage, regularisation=self.regularisation
             ),

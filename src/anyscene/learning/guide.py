@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from anyscene.learning.corpus import Example
+from anyscene.learning.draft import Draft
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import ImageVisit
+from anyscene.learning.proposals import set_prices
 from anyscene.model.curves import mean_curve, score_against
 from anyscene.model.loss import pixel_accuracy
 from anyscene.model.rollout import Trajectory
@@ -76,9 +78,8 @@ def search_guide(
     """
     course = Course(proposals, examples, threads)
     first_runs = [course.run(sequence) for sequence in proposals.sequences]
-    start = proposals.model.costs.start
     full = max(trajectory.cost[-1] for runs in first_runs for trajectory in runs)
-    budgets = np.geomspace(start, TAIL * full, 256)
+    budgets = np.geomspace(least_budget(proposals.model), TAIL * full, 256)
 
     static = mean_curve(first_runs[0], budgets)
 
@@ -93,6 +94,16 @@ def search_guide(
         if tried_score - best_score > STEP_WORTH * (len(tried) - len(best)):
             best, best_score = tried, tried_score
     return best
+
+
+def least_budget(draft: Draft) -> float:
+    """The cost from which on a curve counts: of the first map that shows detail, where there is one.
+
+    Labels without a network's map are too poor to put it off for them.
+    """
+    costs = draft.costs
+    ladder = list(draft.corpus.ladder)
+    return costs.start + (costs.step + float(set_prices(costs)[ladder].min()) if ladder else 0.0)
 
 
 def _changed(sequence: Sequence_, proposals: Proposals, random: np.random.Generator) -> Sequence_:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
 from anyscene.learning.draft import Draft
-from anyscene.learning.guide import SHORTFALL
+from anyscene.learning.guide import SHORTFALL, least_budget
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
@@ -91,7 +91,7 @@ class Judge:
         self._images = self._model.corpus.policy_parts()[1]
         runs = run_all(self._model, static, self._images, threads)
         first, full = budget_grid([runs])[[0, -1]]
-        self._budgets = np.geomspace(first, TAIL * full, 256)
+        self._budgets = np.geomspace(max(first, least_budget(self._model)), TAIL * full, 256)
         self._static = mean_curve(runs, self._budgets)
 
     def best_policy(self, q: LinearQ) -> tuple[float, LearnedPolicy]:

@@ -26,7 +26,8 @@ BELIEF_BINS = Bins(np.square(np.arange(1, MAX_BINS) / MAX_BINS)[None].astype(np.
 class LearnerSettings:
     """How chains are fitted.
 
-    weight_power : a region weighs its area to this power. columns : most inputs a chain chooses from.
+    weight_power : a region weighs its area to this power. rare_power : see `fit_blend`.
+    columns : most inputs a chain chooses from.
     """
 
     sizes: tuple[int, ...] = (1, 5, 10, 20)
@@ -34,6 +35,7 @@ class LearnerSettings:
     screening_samples: int = 20_000
     columns: int = 48
     weight_power: float = 0.5
+    rare_power: float = 0.15
     boosting: BoostingSettings = field(default_factory=BoostingSettings)
 
 
@@ -217,7 +219,9 @@ def _fit_learners(
     detail = next((s for s in reversed(corpus.ladder) if s in candidate.sources), -1)
     starts = [part.shown(detail, corpus.sets) for part in parts]
     beliefs = [start.copy() for start in starts]
-    blend = _fit_blend(sample, starts[0], candidate.blended, corpus) if candidate.blended else None
+    blend = None
+    if candidate.blended:
+        blend = _fit_blend(sample, starts[0], candidate.blended, corpus, settings.rare_power)
     if blend:
         for part, belief in zip(parts, beliefs, strict=True):
             blend.apply(belief, _chances(part, candidate.blended, corpus))
@@ -240,8 +244,11 @@ def _chances(sample: Sample, sources: Sequence[int], corpus: Corpus) -> list[NDA
     return [sample.chances(source, corpus.sets) for source in sources]
 
 
-def _fit_blend(sample: Sample, belief: NDArray[np.float32], sources: Sequence[int], corpus: Corpus) -> Blend:
-    return fit_blend(sample.truth, belief, sample.share, _chances(sample, sources, corpus), corpus.prior)
+def _fit_blend(
+    sample: Sample, belief: NDArray[np.float32], sources: Sequence[int], corpus: Corpus, rare_power: float
+) -> Blend:
+    chances = _chances(sample, sources, corpus)
+    return fit_blend(sample.truth, belief, sample.share, chances, corpus.prior, rare_power)
 
 
 def _inputs(sample: Sample, inputs: Sequence[tuple[int, int]], sets: Sequence[str]) -> NDArray[np.uint8]:
