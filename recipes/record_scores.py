@@ -1,4 +1,6 @@
-"""Write the scores of a report into the model file that it is of: python recipes/record_scores.py MODEL REPORT.
+"""Write the scores of a report into the model file that it is of.
+
+    python recipes/record_scores.py MODEL REPORT
 
 `anyscene models` shows them. Nothing else in the file changes.
 """
@@ -12,14 +14,15 @@ from pathlib import Path
 
 from anyscene.model.modelfile import load_model, save_model
 
-POINTS = 12
+POINTS = 24
 
 
 def main(model: Path, report: Path) -> None:
     """Add D-NM's scores on the report's split, and its curve, to the model's record."""
     results = json.loads((report / "results.json").read_text())
     system = next(system for system in results["systems"] if system["name"] == "D-NM")
-    curve = system["curve"][:: max(1, len(system["curve"]) // POINTS)]
+    whole = system["curve"]
+    curve = [*whole[:-1][:: max(1, len(whole) // POINTS)], whole[-1]]
     scores = {key: system[key] for key in ("pixel", "class", "iou")}
     scores["curve"] = [[point["cost_ms"], point["pixel"]] for point in curve]
     trained = load_model(model)

@@ -107,9 +107,11 @@ def least_budget(draft: Draft) -> float:
 
 
 def _changed(sequence: Sequence_, proposals: Proposals, random: np.random.Generator) -> Sequence_:
-    """Drop one action, insert one, replace one, or go on as another sequence does from somewhere."""
+    """Drop actions in a row, insert one, replace one, or go on as another sequence does."""
     at = int(random.integers(len(sequence) + 1))
     kind = random.random()
+    if kind < 0.15 and len(sequence) > 1:
+        return sequence[: max(at, 1) - 1] + sequence[at + int(random.integers(len(sequence))) :]
     if kind < 0.35 and len(sequence) > 1:
         at = min(at, len(sequence) - 1)
         return sequence[:at] + sequence[at + 1 :]
