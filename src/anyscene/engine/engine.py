@@ -116,9 +116,21 @@ class Engine:
 
     def warm_up(self) -> None:
         """Compile or load whatever labeling runs, by labeling noise."""
-        noise = np.random.default_rng(0).integers(0, 256, (*REFERENCE, 3), dtype=np.uint8)
-        for budget in (None, "1min"):
-            self.label(noise, budget)
+        random = np.random.default_rng(0)
+        for scale in (1, 2):  # as it is, and shrunk to the working frame
+            size = (scale * REFERENCE[0], scale * REFERENCE[1], 3)
+            noise = random.integers(0, 256, size, dtype=np.uint8)
+            for budget in (None, "1min"):
+                self.label(noise, budget)
+            # A deadline may leave only actions that the policy alone would not take: each of them, from the
+            # start and one after the other.
+            run, model = self.begin(noise), self.learned.model
+            follow = run.state
+            for action in model.pool.actions:
+                follow = advance(follow, action, model.pool, run.look(), 0.0)
+                for state in (advance(model.start(), action, model.pool, run.look(), 0.0), follow):
+                    run.state = state
+                    run.labeling()
 
     def begin(self, image: NDArray[np.uint8], budget: Budget = None) -> Run:
         """Begin to label an image, to be advanced action by action."""
