@@ -112,7 +112,7 @@ def test_no_action_is_offered_that_would_not_fit(engine, scenes, budget):
         pass
     spent = [0.0, *itertools.accumulate(step.actual_ms for step in run.steps)]
     for situation, before in zip(policy.seen, spent, strict=False):
-        high = (slow.of_actions(situation.state, situation.pool, situation.coverage) + 0.5) * 1.5
+        high = slow.of_actions(situation.state, situation.pool, situation.coverage) * 1.5 + 0.5
         assert np.all(high[situation.offered] <= budget - 1.0 - before)
 
 

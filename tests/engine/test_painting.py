@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from anyscene.engine.evidence import LazyEvidence
 from anyscene.model.actions import Pool, split
-from anyscene.model.painting import Painter, leaf_answers, paint_detail
+from anyscene.model.painting import Painter, blend_maps, leaf_answers, paint_detail
 from anyscene.model.state import initial_state
 
 POOL = Pool((), (), (), 3, 8)
@@ -67,11 +67,20 @@ def test_confidence_is_the_tempered_chance_of_the_likeliest_class(temperature, s
 @given(st.integers(0, 50))
 def test_a_map_shows_detail_within_leaves(seed):
     random = np.random.default_rng(seed)
-    chances = random.dirichlet(np.ones(3), (6, 8)).astype(np.float32)
-    factor = random.uniform(0.2, 3.0, (5, 3)).astype(np.float32)
+    scores = random.normal(size=(6, 8, 3)).astype(np.float32)
+    of_leaf = random.normal(size=(5, 3)).astype(np.float32)
     leaf_of_cell = random.integers(0, 5, (6, 8)).astype(np.int32)
-    labels, confidence = paint_detail(chances, factor, leaf_of_cell, 1.0, (6, 8))
-    belief = chances * factor[leaf_of_cell]
+    labels, confidence = paint_detail(scores, of_leaf, leaf_of_cell, 1.0, (6, 8))
+    belief = np.exp(scores + of_leaf[leaf_of_cell])
     belief /= belief.sum(axis=2, keepdims=True)
     np.testing.assert_array_equal(labels, belief.argmax(axis=2))
     np.testing.assert_allclose(confidence, belief.max(axis=2), rtol=1e-3)
+
+
+def test_maps_are_blended_in_the_cells_of_the_finest():
+    random = np.random.default_rng(0)
+    fine = random.dirichlet(np.ones(4), (6, 8)).astype(np.float32)  # a column more than there are classes
+    coarse = np.broadcast_to(np.array([0.5, 0.3, 0.1, 0.1], np.float32), (3, 4, 4))
+    blended = blend_maps([(0.3, coarse), (0.6, fine)], 3)
+    expected = 0.3 * np.log(coarse[0, 0, :3]) + 0.6 * np.log(np.maximum(fine[..., :3], 1e-4))
+    np.testing.assert_allclose(blended, expected, rtol=1e-4, atol=1e-5)

@@ -7,13 +7,15 @@ import pytest
 
 from anyscene.learning.binning import fit_bins
 from anyscene.learning.boosting import BoostingSettings
+from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.guide import SHORTFALL, STEP_WORTH, TAIL, least_budget, search_guide
+from anyscene.learning.planning import make_plans
 from anyscene.learning.policies import constant, learn_policies, run_all
 from anyscene.learning.policy_iteration import IterationSettings
 from anyscene.learning.pool import combine, prune, restrict_actions
 from anyscene.learning.process import first_visit
-from anyscene.learning.proposals import ProposalSettings, cluster, greedy_sequence, leaps
+from anyscene.learning.proposals import ProposalSettings, cluster, greedy_sequence
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.learning.weak_learners import Candidate, LearnerSettings, choose_candidates
 from anyscene.model.actions import Split, Update
@@ -152,10 +154,49 @@ def test_the_guide_is_at_least_as_good_as_every_proposed_sequence(proposals, cor
     assert scores[-1] >= max(scores) - STEP_WORTH * max(len(s) for s in proposals.sequences)
 
 
-def test_leaps_leave_out_the_cheaper_rungs(corpus):
-    speaking = replace(corpus, speaking=frozenset(SETS))
-    assert leaps(speaking, some_costs(), 3) == [[0]]
-    assert leaps(corpus, some_costs(), 3) == []
+@pytest.fixture(scope="module")
+def with_ladder(corpus):
+    """The same images, where both sets have maps of class probabilities, the dear one's better."""
+    random = np.random.default_rng(0)
+
+    def with_scores(example):
+        mass = example.truth.mass
+        share = mass / np.maximum(mass.sum(axis=1, keepdims=True), 1e-9)
+        noisy = {
+            name: share + random.exponential(x, share.shape) for name, x in zip(SETS, (2, 0.3), strict=True)
+        }
+        scores = {name: (s / s.sum(axis=1, keepdims=True)).astype(np.float32) for name, s in noisy.items()}
+        return replace(example, evidence=replace(example.evidence, scores=scores))
+
+    fit, held_out = (tuple(map(with_scores, part)) for part in (corpus.fit, corpus.held_out))
+    return replace(corpus, fit=fit, held_out=held_out, speaking=frozenset(SETS), ladder=(0, 1))
+
+
+def test_climbs_are_all_rising_choices_of_rungs(corpus, with_ladder):
+    seed = np.random.SeedSequence(0)
+    assert propose_climbs(corpus, LEARNERS, seed) == []
+    climbs = propose_climbs(with_ladder, LEARNERS, seed)
+    looked_at = [[c.blend_source.tolist() for c in climb.chains] for climb in climbs]
+    assert looked_at == [[[0]], [[1]], [[0], [0, 1]]]
+    together = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
+    assert len(together.model.chains) == 3  # the blend of the cheap rung is in two climbs
+
+
+def test_plans_cost_more_only_where_they_are_better(with_ladder):
+    climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
+    proposals = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
+    images = with_ladder.held_out
+    plans = make_plans(proposals, images, 1)
+    runs = [run_all(proposals.model, constant(StaticPolicy(plan.actions)), images, 1) for plan in plans]
+    for plan, each in zip(plans, runs, strict=True):
+        np.testing.assert_allclose(plan.cost, np.mean([run.cost for run in each], axis=0))
+    ends = [(run[0].cost[-1], np.mean([r.accuracy[-1] for r in run])) for run in runs]
+    assert len(plans) >= 2
+    assert ends == sorted(ends)
+    everything = prune(replace(proposals, plans=plans), 8, 4, 1, np.random.SeedSequence(0))
+    small = restrict_actions(replace(proposals, plans=plans), everything)
+    again = run_all(small.model, constant(StaticPolicy(small.plans[-1].actions)), images, 1)
+    np.testing.assert_allclose([run.accuracy for run in again], [run.accuracy for run in runs[-1]])
 
 
 def test_clusters_divide_the_fitted_images(corpus):

@@ -5,30 +5,35 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given
 
-from anyscene.model.actions import split
+from anyscene.model.actions import Update, split, update
 from anyscene.model.detail import view
 from anyscene.model.kernels import SCORE_FLOOR
-from tests.worlds import CLASSES, seeds, walk_randomly
+from tests.worlds import CLASSES, SETS, seeds, walk_randomly
+
+WEIGHTS = (0.25, 0.7)
 
 
-def with_map(seed, steps=2):
-    """A state, a pool whose second set has a map, and evidence with that map's probabilities."""
+def with_maps(seed, steps=2):
+    """A state, a pool whose two sets have maps, and evidence with the maps' probabilities."""
     world, model, state = walk_randomly(seed, steps)
     random = np.random.default_rng(seed)
-    scores = random.dirichlet(np.ones(CLASSES), world.evidence.tree.count).astype(np.float32)
-    evidence = replace(world.evidence, scores={"dear": scores})
-    return replace(model.pool, ladder=(1,)), evidence, replace(state, detail=1), scores
+    count = world.evidence.tree.count
+    scores = {name: random.dirichlet(np.ones(CLASSES), count).astype(np.float32) for name in SETS}
+    evidence = replace(world.evidence, scores=scores)
+    return replace(model.pool, ladder=(0, 1)), evidence, replace(state, detail=np.array(WEIGHTS, np.float32))
 
 
 def slowly(q, node, leaf, scores):
-    ratio = np.maximum(scores[node], SCORE_FLOOR) / np.maximum(scores[leaf], SCORE_FLOOR)
-    q = q.astype(float) * ratio
+    q = q.astype(float)
+    for weight, name in zip(WEIGHTS, SETS, strict=True):
+        ratio = np.maximum(scores[name][node], SCORE_FLOOR) / np.maximum(scores[name][leaf], SCORE_FLOOR)
+        q = q * ratio**weight
     return q / q.sum()
 
 
 @given(seeds)
 def test_a_state_shows_the_finest_regions_each_by_its_own_score(seed):
-    pool, evidence, state, scores = with_map(seed)
+    pool, evidence, state = with_maps(seed)
     seen, tree = view(state, pool, evidence), evidence.tree
     holder = {int(leaf): row for row, leaf in enumerate(state.leaves)}
     for node in range(int(tree.start[-2])):
@@ -37,18 +42,39 @@ def test_a_state_shows_the_finest_regions_each_by_its_own_score(seed):
                 holder[int(child)] = holder[node]
     for node, log_q in zip(seen.nodes, seen.log_belief, strict=True):
         row = holder[int(node)]
-        expected = slowly(state.belief[row], node, state.leaves[row], scores)
+        expected = slowly(state.belief[row], node, state.leaves[row], evidence.scores)
         np.testing.assert_allclose(np.exp(log_q), expected, rtol=1e-3, atol=2e-5)
 
 
 @given(seeds)
 def test_children_inherit_what_their_parent_believed_just_there(seed):
-    pool, evidence, state, _ = with_map(seed)
+    pool, evidence, state = with_maps(seed)
     before = view(state, pool, evidence)
     after = split(state, 0.0, pool, evidence)
     # Splitting alone changes nothing that is shown.
     seen = view(after, pool, evidence)
     np.testing.assert_allclose(np.exp(seen.log_belief), np.exp(before.log_belief), rtol=2e-2, atol=2e-4)
+
+
+def test_a_blend_begins_anew_and_its_maps_show():
+    world, model, state = walk_randomly(3, 2)
+    scores = np.random.default_rng(0).dirichlet(np.ones(CLASSES), world.evidence.tree.count)
+    evidence = replace(world.evidence, scores={"dear": scores.astype(np.float32)})
+    bias = np.linspace(-1, 1, CLASSES).astype(np.float32)
+    blend = replace(
+        model.pool.chains[0],
+        blend_source=np.array([1], np.int16),
+        blend_weight=np.array([0.6], np.float32),
+        blend_bias=bias,
+    )
+    pool = replace(model.pool, chains=(blend, model.pool.chains[1]), ladder=(1,))
+    state = replace(state, active=np.ones(len(state.leaves), np.bool_), applied=np.zeros(2, np.int16))
+    after = update(state, Update(0, 1), pool, evidence)
+    np.testing.assert_allclose(after.detail, [0, 0.6])
+    seen = view(after, pool, evidence)
+    expected = np.maximum(scores[seen.nodes], SCORE_FLOOR) ** 0.6 * np.exp(bias)
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.exp(seen.log_belief), expected, rtol=1e-2, atol=1e-4)
 
 
 def test_without_a_map_a_state_shows_its_leaves():

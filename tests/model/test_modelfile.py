@@ -9,6 +9,7 @@ import pytest
 from anyscene.data import Classes
 from anyscene.errors import ModelError
 from anyscene.model.modelfile import TrainedModel, describe_model, load_model, save_model
+from anyscene.model.plans import Plan
 from anyscene.model.policies import StaticPolicy
 from anyscene.model.rollout import rollout
 from tests.model.test_policies import learned
@@ -25,6 +26,7 @@ def trained():
         model=model,
         policies={"D-NM": learned(random, model), "D-M": learned(random, model)},
         static=(0, 5),
+        plans=(Plan((5,), (0.1, 2.0)), Plan((5, 0), (0.1, 2.0, 3.5))),
         features={"cheap/words": random.random((4, 2), dtype=np.float32)},
         graphs={"main.onnx": b"a network"},
         record={"data": "worlds", "images fitted": 3, "held out": {"D-NM": {"final accuracy": 0.5}}},
@@ -144,7 +146,7 @@ def test_missing_member(path):
 
 def test_another_version(path):
     edit_manifest(path, schema_version=99)
-    check_refused(path, "version 99", "version 1")
+    check_refused(path, "version 99", "version 2")
 
 
 def test_wrong_value_in_the_manifest(path):

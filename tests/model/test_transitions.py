@@ -46,7 +46,7 @@ def test_update_multiplies_active_beliefs_by_exp_of_the_learners(seed, steps, wh
         if state.active[row]:
             if chain.has_blend and done == 0:
                 parent = np.maximum(state.parent_belief[row], kernels.SCORE_FLOOR)
-                q = q * np.exp(chain.blend_weight[0] * np.log(parent) + chain.blend_bias)
+                q = np.exp(chain.blend_weight[0] * np.log(parent) + chain.blend_bias)  # anew
             for root in chain.trees_between(done, size):
                 node = root
                 while chain.left[node] >= 0:

@@ -26,7 +26,8 @@ def evaluate(
     systems: Annotated[
         str,
         typer.Option(
-            metavar="LIST", help="Of dnm,dm,sm,rs,oracle,fsm,dcrf,him,hdcrf,cnn; default: all there can be."
+            metavar="LIST",
+            help="Of dnm,dnmd,dm,sm,rs,oracle,fsm,dcrf,him,hdcrf,cnn; default: all there can be.",
         ),
     ] = "",
     clock: Annotated[

@@ -27,10 +27,12 @@ from anyscene.model.rollout import Model
 LARGE_SIDES = ((540, 720), (1080, 1440), (2160, 2880), (3000, 4000))
 WALKS, QUICK_WALKS = 6, 3
 
-PAD_MS = 0.1
 HIGH_QUANTILE = 0.98
 HIGH_MARGIN = 1.1
 """On top of the quantile, for what disturbs an action from outside."""
+
+LONG_MS, LEAST_PAD_MS = 1.0, 0.1
+"""Longer actions vary in proportion to what they take, shorter ones by so much at the least."""
 
 Image = NDArray[np.uint8]
 
@@ -153,15 +155,23 @@ def _frame_and_paint(sides: tuple[int, int]) -> list[Charge]:
 
 
 def _whole_actions(taken: Sequence[Taken], model: Model, steps: CostModel, bank: Bank) -> StepCost:
-    """Compare what actions took with what their steps typically take."""
+    """Compare what actions took with what their steps typically take.
+
+    Two measures, because the shortest actions vary most: a factor that long ones need, and milliseconds that
+    are added for the short ones' sake.
+    """
     costs = foresee(steps, bank, model.costs.branching)
-    ratios = []
+    foreseen = []
     for step in taken:
         seen = step.situation
-        typical = costs.of_actions(seen.state, seen.pool, seen.coverage, step.frame_share)[step.action]
-        ratios.append(step.ms / (typical + PAD_MS))
-    high = max(1.0, float(np.quantile(ratios, HIGH_QUANTILE))) * HIGH_MARGIN
-    return StepCost(PAD_MS, 0.0, 0.0, high)
+        typical = costs.of_actions(seen.state, seen.pool, seen.coverage, step.frame_share)
+        foreseen.append(typical[step.action])
+    typical, actual = np.array(foreseen), np.array([step.ms for step in taken])
+    long = typical >= LONG_MS
+    ratio = float(np.quantile(actual[long] / typical[long], HIGH_QUANTILE)) if long.any() else 1.0
+    high = max(1.0, ratio) * HIGH_MARGIN
+    pad = max(LEAST_PAD_MS, float(np.quantile(actual - high * typical, HIGH_QUANTILE)))
+    return StepCost(pad, 0.0, 0.0, high)
 
 
 def _ms_since(begun: float) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from anyscene.engine import decision_kernels
 from anyscene.engine.foresight import Foresight
 from anyscene.model.costs import ActionCosts
+from anyscene.model.plans import DONE, NOTHING_FITS, Plan, pursue
 from anyscene.model.policies import LearnedPolicy, Policy, remaining
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -54,12 +57,21 @@ class PolicyDecider:
 
 
 class LearnedDecider:
-    """Decides as `PolicyDecider` does with a learned policy, in one compiled call."""
+    """Decides as `PolicyDecider` does with a learned policy, in one compiled call.
 
-    def __init__(self, model: Model, policy: LearnedPolicy, foresight: Foresight) -> None:
+    By a deadline it carries out the best of the model's plans that fits; where none does, the policy decides.
+    """
+
+    def __init__(
+        self, model: Model, policy: LearnedPolicy, foresight: Foresight, plans: Sequence[Plan] = ()
+    ) -> None:
         pool, q = model.pool, policy.q
         self._max_steps = model.max_steps
         self._policy = policy
+        self._plans = plans
+        first = model.situation(model.start())
+        ratio = foresight.of_actions(first.state, pool, first.coverage, 1.0) / first.costs
+        self._plan_costs = [plan.step_costs(ratio) for plan in plans]
         thresholds, group = pool.groups
         stored, local = (_parts(costs) for costs in (model.costs, foresight.actions))
         self._arguments = (
@@ -71,10 +83,16 @@ class LearnedDecider:
     def decide(
         self, state: State, taken: tuple[int, ...], frame_share: float, most: float
     ) -> Decision | None:
-        """Return the action of largest Q̂ among those that change something and fit."""
+        """Return the plan's next action, or the policy's choice among those that change something and fit."""
         if state.steps >= self._max_steps:
             return None
-        upcoming = np.array(remaining(self._policy.guide, taken), np.int64)
+        upcoming, loyalty = remaining(self._policy.guide, taken), self._policy.loyalty
+        if self._plans and most < inf:
+            planned = pursue(self._plans, self._plan_costs, taken, most / frame_share)
+            if planned == DONE:
+                return None
+            if planned != NOTHING_FITS:
+                upcoming, loyalty = (planned,), inf
         action, q, cost, predicted, guided = decision_kernels.rank(
             state.layers,
             state.area,
@@ -84,12 +102,12 @@ class LearnedDecider:
             state.active,
             state.in_hand,
             state.applied,
-            state.detail,
+            state.maps,
             state.finest,
             state.cost,
             *self._arguments,
-            upcoming,
-            self._policy.loyalty,
+            np.array(upcoming, np.int64),
+            loyalty,
             frame_share,
             most,
         )
@@ -97,10 +115,10 @@ class LearnedDecider:
         return None if stops else Decision(action, cost, predicted)
 
 
-def decider_for(model: Model, policy: Policy, foresight: Foresight) -> Decider:
-    """Return the fastest way to decide by a policy."""
+def decider_for(model: Model, policy: Policy, foresight: Foresight, plans: Sequence[Plan] = ()) -> Decider:
+    """Return the fastest way to decide by a policy; plans : what a learned one does by a deadline."""
     if isinstance(policy, LearnedPolicy) and model.pool.chains:
-        return LearnedDecider(model, policy, foresight)
+        return LearnedDecider(model, policy, foresight, plans)
     return PolicyDecider(model, policy, foresight)
 
 

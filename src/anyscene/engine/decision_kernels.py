@@ -13,7 +13,7 @@ from anyscene.model.phi import MARGIN_EDGES, STRONGEST
 
 @njit(cache=True, nogil=True)
 def rank(  # type: ignore[no-untyped-def]
-    layers, area, belief, entropy, previous_entropy, active, in_hand, applied, detail, finest, cost,
+    layers, area, belief, entropy, previous_entropy, active, in_hand, applied, maps, finest, cost,
     needs, chain_of, size_of, thresholds, group, constants,
     step, region, tree, read, grow, branching, pooling, items, item_start, item,
     local_step, local_region, local_tree, local_read, local_grow, local_pooling, local_items,
@@ -88,9 +88,10 @@ def rank(  # type: ignore[no-untyped-def]
             if layer > finest:
                 price += grow[layer]
                 here += local_grow[layer]
-            if detail >= 0 and not in_hand[detail, layer]:
-                price += pooling[detail, layer]
-                here += local_pooling[detail, layer]
+            for s in maps:
+                if not in_hand[s, layer]:
+                    price += pooling[s, layer]
+                    here += local_pooling[s, layer]
         else:
             missing = size_of[a] - applied[chain_of[a]]
             if missing <= 0 or regions == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from threading import Lock
 
@@ -27,6 +27,7 @@ from anyscene.features.memory import keep_freed_memory
 from anyscene.labeling import Labeling, Step
 from anyscene.model.actions import Action, Pool, Split, advance
 from anyscene.model.painting import leaf_answers, show
+from anyscene.model.plans import Plan
 from anyscene.model.policies import Policy
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -40,6 +41,7 @@ class Learned:
     """What training leaves behind, ready to run.
 
     make_bank : the feature sets for a number of threads. temperature : makes beliefs into probabilities.
+    plans : what the policy does by a known deadline.
     """
 
     model: Model
@@ -47,6 +49,7 @@ class Learned:
     make_bank: Callable[[int], Bank]
     classes: Classes
     temperature: float = 1.0
+    plans: tuple[Plan, ...] = ()
 
     @cached_property
     def action_names(self) -> tuple[str, ...]:
@@ -65,7 +68,7 @@ class Engine:
         self.foresight = foresight
         self.threads = threads
         self._bank = bank
-        self._decider = decider_for(learned.model, learned.policy, foresight)
+        self._decider = decider_for(learned.model, learned.policy, foresight, learned.plans)
         self._siblings: dict[int, Engine] = {threads: self}
         self._lock = Lock()
 
@@ -268,15 +271,8 @@ class Run:
         if evidence is None:
             labels, confidence = leaf_answers(state, temperature)
             return np.full(size, labels[0]), np.full(size, confidence[0])
-        name = self.pool.sets[state.detail]
-        return show(
-            state,
-            evidence.tree,
-            evidence.nodes(0),
-            size,
-            temperature,
-            lambda: evidence.detail(name, state.leaves, self.pool.classes),
-        )
+        detail = partial(evidence.detail, state, self.pool)
+        return show(state, evidence.tree, evidence.nodes(0), size, temperature, detail)
 
     @property
     def pool(self) -> Pool:

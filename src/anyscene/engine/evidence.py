@@ -9,7 +9,11 @@ from anyscene.engine import kernels
 from anyscene.features import Bank, Ledger, RegionFeatures, View
 from anyscene.features.layers import growth_work
 from anyscene.hierarchy import LAYERS, Tree, working_frame
+from anyscene.model.actions import Pool
+from anyscene.model.kernels import add_log_scores
 from anyscene.model.nodes import Nodes, nodes_from_layers
+from anyscene.model.painting import blend_maps
+from anyscene.model.state import State
 
 
 class LazyEvidence:
@@ -53,12 +57,16 @@ class LazyEvidence:
         """Return the class probabilities that a set which speaks of classes gives these nodes."""
         return self.gather(feature_set, nodes, np.arange(classes, dtype=np.int32))
 
-    def detail(
-        self, feature_set: str, leaves: NDArray[np.int32], classes: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return a set's map of class probabilities, and its means in these leaves."""
-        means = self.class_scores(feature_set, leaves, classes)
-        return self._regions.map_of(feature_set), means
+    def detail(self, state: State, pool: Pool) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the log-scores that a state's maps give cells, float32[h, w, C], and its leaves."""
+        of_leaves = np.zeros((len(state.leaves), pool.classes), np.float32)
+        weighted = []
+        for shown in state.maps.tolist():
+            name, weight = pool.sets[shown], float(state.detail[shown])
+            means = self.class_scores(name, state.leaves, pool.classes)
+            add_log_scores(means, weight, of_leaves)
+            weighted.append((weight, self._regions.map_of(name)))
+        return blend_maps(weighted, pool.classes), of_leaves
 
 
 def _nodes_of(tree: Tree) -> Nodes:

@@ -30,9 +30,9 @@ OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, ACTION)
 | `paint:image` | of the image | |
 | `paint:detail` | | leaves, in a working frame with a map that shows detail |
 
-`action` is a whole action: its `high` is the factor between what is typical and what hardly any action
-exceeds, its `fixed` milliseconds are added before (the shortest actions vary most). The factors of single
-steps would add up to far more, because not all of them are slow at once.
+`action` is a whole action: hardly any exceeds `high` times what is typical and `fixed` milliseconds more (the
+shortest vary most). The factors of single steps would add up to far more, because not all of them are slow at
+once.
 """
 
 REFERENCE = (360, 480)
@@ -64,7 +64,7 @@ class Foresight:
     def most_that_fits(self, left: float) -> float:
         """Return the largest typical cost of an action that will hardly ever exceed `left` milliseconds."""
         action = self.calibration.steps[ACTION]
-        return left / action.high - action.fixed
+        return (left - action.fixed) / action.high
 
     def framing(self, size: tuple[int, int]) -> float:
         """Return what making the working frame of an image of this size hardly ever exceeds."""

@@ -9,7 +9,7 @@ from anyscene.engine.engine import Engine, Learned, prepare
 from anyscene.errors import ModelError
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.hypercolumn.network import Network
-from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays, ladder
+from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays, ladder, scale_of
 from anyscene.model.modelfile import TrainedModel, load_model
 
 SUFFIX = ".anyscene"
@@ -55,7 +55,8 @@ def learned_from(trained: TrainedModel) -> Learned:
         return bank_of(trained, threads)
 
     temperature = float(trained.record.get("temperature", 1.0))
-    return Learned(trained.model, trained.policies[POLICY], make_bank, trained.classes, temperature)
+    policy = trained.policies[POLICY]
+    return Learned(trained.model, policy, make_bank, trained.classes, temperature, trained.plans)
 
 
 def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
@@ -65,5 +66,6 @@ def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
     bank: dict[str, object] = dict(bank_from_arrays(plain, trained.features))
     if len(plain) < len(names):
         head, speaks = head_from_arrays(trained.features, len(trained.classes))
-        bank |= ladder(Network(trained.graphs[NETWORK], threads), head, speaks=speaks)
+        scales = [scale_of(name) for name in names if name not in plain]
+        bank |= ladder(Network(trained.graphs[NETWORK], threads), head, scales, speaks)
     return {name: bank[name] for name in names}  # type: ignore[misc]

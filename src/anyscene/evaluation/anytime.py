@@ -129,11 +129,11 @@ def _confusions(model: Model, image: ScoredImage, bank: Bank, states: Sequence[S
     live = LazyEvidence(image.scene.image, bank)
     counts = []
     for state in states:
-        if state.detail < 0:
+        if not len(state.maps):
             counts.append(image.confusion(model.view(state, image.evidence)))
             continue
         nodes = live.nodes(state.finest)
-        detail = partial(live.detail, pool.sets[state.detail], state.leaves, pool.classes)
+        detail = partial(live.detail, state, pool)
         labels, _ = show(state, live.tree, nodes, (truth.shape[0], truth.shape[1]), 1.0, detail)
         counts.append(metrics.count(truth, labels, pool.classes))
     return counts

@@ -27,6 +27,9 @@ SYSTEMS = {
     system.key: system
     for system in (
         System("dnm", "D-NM", "our learned policy, which looks ahead", "#d1242f", anytime=True),
+        System(
+            "dnmd", "D-NM by deadline", "D-NM told beforehand how much time there is", "#8b1a2b", anytime=True
+        ),
         System("dm", "D-M", "the same without looking ahead (γ = 0)", "#e8833a", anytime=True),
         System("sm", "S-M", "one fixed sequence of actions, chosen greedily", "#0969da", anytime=True),
         System("rs", "RS", "random actions of the same pool", "#8c959f", anytime=True),

@@ -22,7 +22,8 @@ class Trace:
 
     cost : float64[K], milliseconds, never falling. loss : float64[K], the labeling loss (Eq. 3).
     counts : int64[K, C, C + 1], a confusion matrix for each step, see `metrics`.
-    actions : int64[K - 1] for the anytime systems, whose first step is the prior; empty for others.
+    actions : int64[K - 1] for the anytime systems, whose first step is the prior (for those by deadline the
+    plans); empty for others.
     """
 
     cost: NDArray[np.float64]
@@ -33,6 +34,17 @@ class Trace:
     def last_within(self, budgets: NDArray[np.float64]) -> NDArray[np.int64]:
         """The last step that ends within each budget; the first where none does."""
         return np.maximum(np.searchsorted(self.cost, budgets, side="right") - 1, 0)
+
+
+def join_ends(traces: Sequence[Trace]) -> Trace:
+    """One trace of the ends of several that start alike, each better and dearer than the one before."""
+    first, ends = slice(0, 1), slice(-1, None)
+    pieces = [(traces[0], first), *((trace, ends) for trace in traces)]
+    cost, loss, counts = (
+        np.concatenate([getattr(trace, part)[at] for trace, at in pieces])
+        for part in ("cost", "loss", "counts")
+    )
+    return Trace(np.maximum.accumulate(cost), loss, counts, np.arange(len(traces)))
 
 
 def count_by_region(truth: NDArray[np.int64], labels: NDArray[np.integer]) -> Counts:

@@ -26,12 +26,12 @@ from anyscene.evaluation.fitting import Fitted
 from anyscene.evaluation.fixed import trace_fitted, trace_fitted_by_clock
 from anyscene.evaluation.images import ScoredImage, prepare_image
 from anyscene.evaluation.systems import SYSTEMS
-from anyscene.evaluation.traces import Trace, load_traces, save_traces
+from anyscene.evaluation.traces import Trace, join_ends, load_traces, save_traces
 from anyscene.features.cache import FeatureCache
 from anyscene.features.memory import keep_freed_memory
 from anyscene.files import cache_dir
 from anyscene.model.modelfile import load_model
-from anyscene.model.policies import StaticPolicy
+from anyscene.model.policies import Policy, StaticPolicy
 
 Report = Callable[[str, int, int, str], None]
 """Told of progress: (stage, done, of how many, a word on the latest)."""
@@ -170,12 +170,20 @@ class Worker:
     def _anytime(self, system: str, index: int, image: ScoredImage) -> Trace:
         trained, alpha = self._trained, loss_weight(self._trained)
         upfront = self._job.segmentation == UPFRONT
+        if system == "dnmd":
+            plans = [StaticPolicy(plan.actions) for plan in trained.plans]
+            return join_ends([self._by_policy(plan, image, alpha, upfront) for plan in plans])
         policy = policy_for(system, trained, image, index)
-        if self._job.clock == MODEL_CLOCK:
-            return trace_by_costs(trained.model, policy, image, self._bank, alpha, upfront)
-        if system == "oracle":  # what it chose is timed; that it knew the truth is not
+        if system == "oracle" and self._job.clock == WALL_CLOCK:
+            # What it chose is timed; that it knew the truth is not.
             chosen = trace_by_costs(trained.model, policy, image, self._bank, alpha).actions
             policy = StaticPolicy(tuple(chosen.tolist()))
+        return self._by_policy(policy, image, alpha, upfront)
+
+    def _by_policy(self, policy: Policy, image: ScoredImage, alpha: float, upfront: bool) -> Trace:
+        """Run a policy by the clock that was asked for."""
+        if self._job.clock == MODEL_CLOCK:
+            return trace_by_costs(self._trained.model, policy, image, self._bank, alpha, upfront)
         engine = Engine(replace(self._learned, policy=policy), self._foresight, self._bank)
         return trace_by_clock(engine, image, self._bank, alpha, upfront)
 

@@ -1,10 +1,10 @@
 """Blends: the weak learner for sources that speak of classes themselves.
 
 A tree sees one class at a time and needs dozens of cuts to say what a network's scores say outright. A blend
-adds the log-scores of all sources with one weight each: fresh evidence takes the place of stale, and the
-prior's weight undoes what class weights in the network's training did. So few parameters carry over to other
-drives and from the networks of the halves to the one that labels; a bias for each class, or trees on the
-scores, do not (docs/learning.md has the figures).
+is a belief made anew from the log-scores of all sources, with one weight each; the prior's weight undoes what
+class weights in the network's training did. So few parameters carry over to other drives and from the
+networks of the halves to the one that labels; a bias for each class, what a source says of the image as a
+whole, or trees on the scores do not (docs/learning.md has the figures).
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ class Blend:
     weight: NDArray[np.float32]
     bias: NDArray[np.float32]
 
-    def apply(self, belief: NDArray[np.float32], chances: Sequence[NDArray[np.float32]]) -> None:
-        """Update beliefs in place; chances : the sources' class probabilities, float32[n, C] each."""
-        scores = np.tile(self.bias, (len(belief), 1))
+    def beliefs(self, chances: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Beliefs q ∝ exp(h); chances : the sources' class probabilities, float32[n, C] each."""
+        scores = np.tile(self.bias, (len(chances[0]), 1))
         for weight, source in zip(self.weight.tolist(), chances, strict=True):
             kernels.add_log_scores(source, weight, scores)
-        belief[:] = kernels.reweigh(belief, np.arange(len(belief)), scores)
+        return np.asarray(kernels.reweigh(np.ones_like(scores), np.arange(len(scores)), scores))
 
 
 def fit_blend(
     truth: NDArray[np.float32],
-    belief: NDArray[np.float32],
     weight: NDArray[np.float32],
     chances: Sequence[NDArray[np.float32]],
     prior: NDArray[np.float32],
@@ -44,19 +43,18 @@ def fit_blend(
 ) -> Blend:
     """Find the weights of the sources and of the prior with the least cross-entropy (convex; by L-BFGS).
 
-    truth, belief : float32[n, C]. weight : float32[n], what a row counts. chances : the sources' class
+    truth : float32[n, C]. weight : float32[n], what a row counts. chances : the sources' class
     probabilities, float32[n, C] each. prior : float32[C].
     rare_power : a class counts its share to minus this power. With 0, blends take back what class weights in
     the network's training gave rare classes, and those are hardly ever named.
     """
     constant = np.broadcast_to(np.log(prior), truth.shape)
     logs = np.array([*(np.log(np.maximum(source, kernels.SCORE_FLOOR)) for source in chances), constant])
-    start = np.log(belief)
     weight = weight * (truth @ prior**-rare_power)
     share = (weight / weight.sum(dtype=np.float64)).astype(np.float32)
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        scores = start + np.tensordot(weights.astype(np.float32), logs, 1)
+        scores = np.tensordot(weights.astype(np.float32), logs, 1)
         scores -= scores.max(axis=1, keepdims=True)
         chance = np.exp(scores)
         total = chance.sum(axis=1, keepdims=True)

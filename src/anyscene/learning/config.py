@@ -37,7 +37,6 @@ class TrainConfig(BaseModel):
     )
     steps: int = Field(16, ge=1, le=200, description="most actions of a static sequence")
     clusters: int = Field(3, ge=0, le=50, description="groups of images with sequences of their own")
-    leaps: int = Field(3, ge=0, le=50, description="sequences that leave out the cheaper rungs of the ladder")
     guide_trials: int = Field(150, ge=0, description="changes tried in the search for the guide")
     guide_images: int = Field(32, ge=1, description="held-out images that judge the guide")
     pool: int = Field(64, ge=8, le=1000, description="actions kept in the pool")
@@ -50,9 +49,7 @@ class TrainConfig(BaseModel):
     shrinkage: float = Field(0.3, gt=0, le=1, description="share of a full step that each tree takes")
     regularisation: float = Field(5.0, gt=0, description="rows of mean curvature added to every leaf")
 
-    rare_power: float = Field(
-        0.15, ge=0, le=1, description="a class counts its share to minus this in blends"
-    )
+    rare_power: float = Field(0.3, ge=0, le=1, description="a class counts its share to minus this in blends")
 
     iterations: int = Field(4, ge=1, description="most rounds of policy iteration")
     patience: int = Field(2, ge=1, description="rounds without improvement before it stops")

@@ -17,7 +17,7 @@ from anyscene.model.chain import Chain
 from anyscene.model.costs import ActionCosts
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.nodes import Nodes, nodes_from_layers
-from anyscene.model.painting import Painter, paint_detail
+from anyscene.model.painting import Painter, blend_maps, paint_detail
 from anyscene.model.policies import LearnedPolicy, LinearQ
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -66,22 +66,24 @@ def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
 
 
 def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
-    """Measure painting a frame where a half-size map shows detail, by how many leaves there are."""
+    """Measure painting where two maps, the finer of half size, show detail, by how many leaves there are."""
     random = np.random.default_rng(0)
     frame = cv2.resize(random.integers(0, 256, (23, 30, 3), dtype=np.uint8), (480, 360))
     tree = Tree(frame)
     tree.grow(LAYERS)
     nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
-    chances = cv2.resize(random.dirichlet(np.full(classes, 0.3), (6, 8)).astype(np.float32), (60, 45))
+    coarse = random.dirichlet(np.full(classes, 0.1), (6, 8)).astype(np.float32)
+    chances, smaller = (cv2.resize(coarse, size) for size in ((60, 45), (30, 23)))
     found = {}
     for layer in (0, LAYERS // 2, LAYERS - 1):
         leaves = np.arange(nodes.start[layer], nodes.start[layer + 1], dtype=np.int32)
-        factor = random.uniform(0.5, 2.0, (len(leaves), classes)).astype(np.float32)
+        of_leaf = random.uniform(-0.2, 0.2, (len(leaves), classes)).astype(np.float32)
 
-        def paint(leaves: NDArray[np.int32] = leaves, factor: NDArray[np.float32] = factor) -> object:
+        def paint(leaves: NDArray[np.int32] = leaves, of_leaf: NDArray[np.float32] = of_leaf) -> object:
             rows = np.arange(len(leaves), dtype=np.int32)
             leaf_of_cell = Painter(tree, nodes, leaves, (45, 60))(rows)
-            return paint_detail(chances, factor, leaf_of_cell, 1.2, (360, 480))
+            scores = blend_maps([(0.5, chances), (0.2, smaller)], classes)
+            return paint_detail(scores, of_leaf, leaf_of_cell, 1.2, (360, 480))
 
         found[len(leaves)] = _milliseconds(paint, rounds)
     return found

@@ -16,6 +16,7 @@ from anyscene.learning.process import ImageVisit, as_behaviour
 from anyscene.learning.proposals import GreedySequence, ProposalSettings
 from anyscene.model.actions import Action, Split, Update
 from anyscene.model.costs import ActionCosts
+from anyscene.model.plans import Plan
 from anyscene.model.policies import RandomPolicy, StaticPolicy
 
 
@@ -24,11 +25,13 @@ class Proposals:
     """A pool and the static sequences in it, as action indices; the first is S-M's.
 
     guide : the sequence that the learned policy departs from; empty until it was searched for.
+    plans : what it does by a known deadline, from cheap to dear.
     """
 
     model: Draft
     sequences: tuple[tuple[int, ...], ...]
     guide: tuple[int, ...] = ()
+    plans: tuple[Plan, ...] = ()
 
 
 def combine(
@@ -38,9 +41,13 @@ def combine(
     settings: ProposalSettings,
     max_steps: int,
 ) -> Proposals:
-    """Put all proposals into one pool: every threshold, and every bundle of every chain."""
-    offsets = np.concatenate([[0], np.cumsum([len(s.chains) for s in sequences])]).astype(int)
-    chains = tuple(chain for sequence in sequences for chain in sequence.chains)
+    """Put all proposals into one pool, without duplicates: every threshold, every bundle of every chain."""
+    place: dict[int, int] = {}
+    for sequence in sequences:
+        for chain in sequence.chains:
+            place.setdefault(id(chain), len(place))
+    by_id = {id(chain): chain for sequence in sequences for chain in sequence.chains}
+    chains = tuple(by_id[key] for key in place)
     updates = [
         Update(i, size) for i, c in enumerate(chains) for size in bundle_sizes(c, settings.learners.sizes)
     ]
@@ -48,10 +55,10 @@ def combine(
     position = {action: i for i, action in enumerate(actions)}
     indices = tuple(
         tuple(
-            position[replace(a, chain=a.chain + int(offset)) if isinstance(a, Update) else a]
+            position[replace(a, chain=place[id(sequence.chains[a.chain])]) if isinstance(a, Update) else a]
             for a in sequence.actions
         )
-        for sequence, offset in zip(sequences, offsets, strict=False)
+        for sequence in sequences
     )
     model = Draft(corpus, chains, actions, costs, corpus.prior, settings.alpha, max_steps)
     return Proposals(model, indices)
@@ -60,7 +67,7 @@ def combine(
 def prune(
     proposals: Proposals, most: int, images: int, threads: int, seed: np.random.SeedSequence
 ) -> list[int]:
-    """Choose the splits, S-M's and the guide's actions, and what is most often best on held-out images.
+    """Choose the splits, the actions of S-M, guide and plans, and what is most often best on held-out images.
 
     Best in the states that S-M, the guide and random walks pass through.
     """
@@ -80,7 +87,7 @@ def prune(
 
     counts = np.sum(map_threads(count, range(len(jobs)), threads), axis=0)
     splits = {i for i, action in enumerate(model.actions) if isinstance(action, Split)}
-    kept = splits.union(*followed)
+    kept = splits.union(*followed, *(plan.actions for plan in proposals.plans))
     for action in np.argsort(-counts, kind="stable"):
         if len(kept) >= most or counts[action] == 0:
             break
@@ -119,4 +126,7 @@ def restrict_actions(proposals: Proposals, kept: Sequence[int]) -> Proposals:
         for sequence in (proposals.guide, *proposals.sequences)
     )
     chains = tuple(model.chains[chain] for chain in used)
-    return Proposals(replace(model, chains=chains, actions=renamed), tuple(sequences), guide)
+    plans = tuple(
+        replace(plan, actions=tuple(position[action] for action in plan.actions)) for plan in proposals.plans
+    )
+    return Proposals(replace(model, chains=chains, actions=renamed), tuple(sequences), guide, plans)

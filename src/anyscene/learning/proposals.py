@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -60,12 +60,10 @@ def greedy_sequence(
     settings: ProposalSettings,
     seed: np.random.SeedSequence,
     on_step: Callable[[int, Action, float], None] = lambda step, action, loss: None,
-    without: Collection[int] = (),
 ) -> GreedySequence:
     """Propose splits and newly fitted bundles at every step and take the one of largest mean reward.
 
     group : the fitted images whose mean counts. Ends when nothing has a positive mean reward.
-    without : feature sets that are left out.
     """
     prior = corpus.prior
     chains: list[Chain] = []
@@ -77,7 +75,7 @@ def greedy_sequence(
     start_draft = Draft(corpus, (), (), costs, prior, settings.alpha, settings.max_steps)
     losses = [_held_out_loss(start_draft, states[len(group) :])]
     for step, step_seed in enumerate(seed.spawn(settings.max_steps)):
-        fitted = _propose_chains(corpus, group, states, costs, settings, step_seed, without)
+        fitted = _propose_chains(corpus, group, states, costs, settings, step_seed)
         present += range(len(chains), len(chains) + len(fitted))
         chains += fitted
         updates = [
@@ -118,19 +116,6 @@ def cluster(corpus: Corpus, count: int, costs: ActionCosts, seed: int) -> list[l
     return [group for group in groups if len(group) >= 4]
 
 
-def leaps(corpus: Corpus, costs: ActionCosts, count: int) -> list[list[int]]:
-    """Sets to leave out in turn, so that a sequence goes straight to a dearer set that speaks of classes.
-
-    A greedy sequence climbs a ladder of such sets rung by rung; each of these leaves out all rungs below one.
-    """
-    price = set_prices(costs)
-    ladder = sorted(
-        (s for s, name in enumerate(corpus.sets) if name in corpus.speaking), key=price.__getitem__
-    )
-    targets = np.unique(np.linspace(1, len(ladder) - 1, count).round().astype(int)) if len(ladder) > 1 else ()
-    return [ladder[:target] for target in targets]
-
-
 def set_prices(costs: ActionCosts) -> NDArray[np.float64]:
     """Milliseconds of each set on the coarsest layer, nothing being there yet, float64[S]."""
     return np.asarray(costs.pooling[:, 0] + costs.requires[:, 0] @ costs.items)
@@ -143,7 +128,6 @@ def _propose_chains(
     costs: ActionCosts,
     settings: ProposalSettings,
     seed: np.random.SeedSequence,
-    without: Collection[int],
 ) -> list[Chain]:
     """Fit chains to the active leaves, for several weights of their cost."""
     learners = settings.learners
@@ -151,7 +135,7 @@ def _propose_chains(
     random = np.random.default_rng(screen_seed)
     small = draw_sample(group, states[: len(group)], learners.screening_samples, corpus.sets, random)
     in_hand = np.flatnonzero(states[0].in_hand.any(axis=1)).tolist()
-    others = [s for s in range(len(corpus.sets)) if s not in in_hand and s not in without]
+    others = [s for s in range(len(corpus.sets)) if s not in in_hand]
     fresh = draw_sample(
         corpus.held_out, states[len(group) :], learners.screening_samples, corpus.sets, random
     )

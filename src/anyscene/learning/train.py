@@ -24,6 +24,7 @@ from anyscene.features.costs import CostModel, calibration_key, load_calibration
 from anyscene.files import cache_dir
 from anyscene.hierarchy import LAYERS, working_frame
 from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
+from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.costing import action_costs
@@ -31,9 +32,10 @@ from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to
 from anyscene.learning.guide import search_guide
 from anyscene.learning.overheads import measure_detail, measure_overheads
 from anyscene.learning.parallel import map_threads
+from anyscene.learning.planning import make_plans
 from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
 from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
-from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence, leaps
+from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence
 from anyscene.learning.run_folder import RunFolder
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.actions import Action
@@ -107,8 +109,7 @@ def _stages(
     costs: str | Path | None,
     report: Report,
 ) -> TrainedModel:
-    seeds = np.random.SeedSequence(seed).spawn(5)
-    bank_seed, sequence_seed, prune_seed, policy_seed, guide_seed = seeds
+    bank_seed, proposal_seed, policy_seed = np.random.SeedSequence(seed).spawn(3)
     report("feature sets", 0, 1, "fitting")
     arrays = folder.arrays(
         "bank", lambda: fit_banks(data, config.sets, np.random.default_rng(bank_seed)) or _nothing()
@@ -119,7 +120,7 @@ def _stages(
         "costs", lambda: _read_costs(costs) if costs else measure_costs(banks.whole, data)
     )
     corpus, prices = build_corpus(data, banks, config, measured, report)
-    proposals = propose(corpus, prices, config, folder, sequence_seed, prune_seed, guide_seed, report)
+    proposals = propose(corpus, prices, config, folder, proposal_seed, report)
     policies = learn(proposals, config, folder, policy_seed, report)
     model = proposals.model
     network_arrays, graphs = banks.network()
@@ -138,6 +139,7 @@ def _stages(
         model=model.deployed(),
         policies=policies,
         static=proposals.sequences[0],
+        plans=proposals.plans,
         features={**bank_to_arrays(banks.crossfit.whole), **network_arrays},
         graphs=graphs,
         record=record,
@@ -236,26 +238,20 @@ def propose(
     config: TrainConfig,
     folder: RunFolder,
     seed: np.random.SeedSequence,
-    prune_seed: np.random.SeedSequence,
-    guide_seed: np.random.SeedSequence,
     report: Report,
 ) -> Proposals:
-    """Sequences on all images and on clusters, and the pruned pool of them."""
+    """Sequences on all images and on clusters, climbs, a guide and plans, and the pruned pool of them."""
+    sequence_seed, climb_seed, guide_seed, prune_seed = seed.spawn(4)
     settings = config.proposals()
-    everyone = list(corpus.fit)
-    clusters = cluster(corpus, config.clusters, costs, int(seed.generate_state(1)[0]))
-    wanted: list[tuple[str, list[Example], Sequence[int]]] = [
-        ("static sequence", everyone, ()),
-        *((f"sequence of cluster {i + 1}", group, ()) for i, group in enumerate(clusters)),
-        *(
-            (f"sequence of leap {i + 1}", everyone, without)
-            for i, without in enumerate(leaps(corpus, costs, config.leaps))
-        ),
+    clusters = cluster(corpus, config.clusters, costs, int(sequence_seed.generate_state(1)[0]))
+    wanted = [
+        ("static sequence", list(corpus.fit)),
+        *((f"sequence of cluster {i + 1}", group) for i, group in enumerate(clusters)),
     ]
-    seeds = seed.spawn(len(wanted))
+    seeds = sequence_seed.spawn(len(wanted))
 
     def sequence(index: int) -> GreedySequence:
-        stage, group, without = wanted[index]
+        stage, group = wanted[index]
 
         def on_step(step: int, action: Action, loss: float) -> None:
             report(stage, step + 1, settings.max_steps, f"{_name(action)}, held-out loss {loss:.4f}")
@@ -263,7 +259,7 @@ def propose(
         arrays = folder.arrays(
             f"sequence-{index}",
             lambda: sequence_to_arrays(
-                greedy_sequence(corpus, group, costs, settings, seeds[index], on_step, without)
+                greedy_sequence(corpus, group, costs, settings, seeds[index], on_step)
             ),
         )
         return sequence_from_arrays(arrays)
@@ -271,12 +267,19 @@ def propose(
     sequences = [sequence(index) for index in range(len(wanted))]
     if not sequences[0].actions:
         raise DataError("no action improves on the prior: the feature sets say nothing about these classes")
+    report("climbs", 0, 1, "fitting blends")
+    climbs = propose_climbs(corpus, settings.learners, climb_seed)
+    report("climbs", 1, 1, f"{len(climbs)} of them")
     steps = max(2, round(HORIZON_FACTOR * max(len(sequence.actions) for sequence in sequences)))
-    everything = combine(corpus, sequences, costs, settings, steps)
+    everything = combine(corpus, [*sequences, *climbs], costs, settings, steps)
+    unseen, _ = corpus.policy_parts()
+    judging = unseen[:: max(1, len(unseen) // config.guide_images)]
     report("guide", 0, 1, f"{config.guide_trials} trials")
-    guide = folder.document("guide", lambda: list(_guide(everything, config, guide_seed)))
+    guide = folder.document("guide", lambda: list(_guide(everything, judging, config, guide_seed)))
     everything = replace(everything, guide=tuple(guide))
     report("guide", 1, 1, f"{len(guide)} actions")
+    everything = replace(everything, plans=make_plans(everything, judging, config.threads))
+    report("plans", 1, 1, f"{len(everything.plans)} for known deadlines")
     report("pool", 0, 1, f"{len(everything.model.actions)} proposals")
     kept = folder.document(
         "pool", lambda: prune(everything, config.pool, config.prune_images, config.threads, prune_seed)
@@ -285,9 +288,9 @@ def propose(
     return restrict_actions(everything, kept)
 
 
-def _guide(proposals: Proposals, config: TrainConfig, seed: np.random.SeedSequence) -> tuple[int, ...]:
-    unseen, _ = proposals.model.corpus.policy_parts()
-    judging = unseen[:: max(1, len(unseen) // config.guide_images)]
+def _guide(
+    proposals: Proposals, judging: Sequence[Example], config: TrainConfig, seed: np.random.SeedSequence
+) -> tuple[int, ...]:
     random = np.random.default_rng(seed)
     return search_guide(proposals, judging, config.guide_trials, config.threads, random)
 

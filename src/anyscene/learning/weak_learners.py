@@ -35,7 +35,7 @@ class LearnerSettings:
     screening_samples: int = 20_000
     columns: int = 48
     weight_power: float = 0.5
-    rare_power: float = 0.15
+    rare_power: float = 0.3
     boosting: BoostingSettings = field(default_factory=BoostingSettings)
 
 
@@ -69,18 +69,20 @@ class Sample:
         terms = -np.einsum("ik,ik->i", self.truth, np.log(belief))
         return float(self.share @ terms) / len(self.examples)
 
-    def chances(self, source: int, sets: Sequence[str]) -> NDArray[np.float32]:
-        """The class probabilities that a source gives the leaves, float32[n, C]."""
-        return self.parent_belief if source == PARENT_BELIEF else self._scores(sets[source], self.nodes)
-
-    def shown(self, detail: int, sets: Sequence[str]) -> NDArray[np.float32]:
-        """What the leaves' beliefs show of the regions by the detail of a map (-1: none), float32[n, C]."""
-        if detail < 0:
-            return self.leaf_belief.copy()
+    def shown(self, detail: NDArray[np.float32], sets: Sequence[str]) -> NDArray[np.float32]:
+        """What the leaves' beliefs show of the regions by weighted maps, float32[n, C]; see `detail.py`."""
         scores = np.zeros_like(self.leaf_belief)
-        kernels.add_log_scores(self._scores(sets[detail], self.regions), 1.0, scores)
-        kernels.add_log_scores(self._scores(sets[detail], self.nodes), -1.0, scores)
+        for source in np.flatnonzero(detail).tolist():
+            weight = float(detail[source])
+            kernels.add_log_scores(self._scores(sets[source], self.regions), weight, scores)
+            kernels.add_log_scores(self._scores(sets[source], self.nodes), -weight, scores)
         return np.asarray(kernels.reweigh(self.leaf_belief, np.arange(len(scores)), scores))
+
+    def evidence(self, source: int, sets: Sequence[str], shows_detail: bool) -> NDArray[np.float32]:
+        """The class probabilities that count for a row, float32[n, C]: of the region where a map tells."""
+        if source == PARENT_BELIEF:
+            return self.parent_belief
+        return self._scores(sets[source], self.regions if shows_detail else self.nodes)
 
     def _scores(self, feature_set: str, nodes: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
         classes = self.truth.shape[1]
@@ -204,6 +206,13 @@ def fit_chain(
     return _flatten(blend, candidate.blended, fitted, candidate.inputs, corpus.classes)
 
 
+def blend_chain(sample: Sample, sources: Sequence[int], corpus: Corpus, settings: LearnerSettings) -> Chain:
+    """A chain of one learner: the blend of these sources, which speak of classes."""
+    chances = _evidence(sample, sources, corpus)
+    blend = fit_blend(sample.truth, sample.share, chances, corpus.prior, settings.rare_power)
+    return _flatten(blend, sources, (), (), corpus.classes)
+
+
 def _fit_learners(
     sample: Sample,
     held_out: Sample,
@@ -216,17 +225,16 @@ def _fit_learners(
 ) -> tuple[Blend | None, list[Tree], NDArray[np.float32]]:
     """A blend if there are sources for one, then trees, as far as held-out loss falls; held-out beliefs."""
     parts = (sample, held_out)
-    detail = next((s for s in reversed(corpus.ladder) if s in candidate.sources), -1)
-    starts = [part.shown(detail, corpus.sets) for part in parts]
-    beliefs = [start.copy() for start in starts]
+    beliefs = [part.belief.copy() for part in parts]  # boosting changes them
     blend = None
     if candidate.blended:
-        blend = _fit_blend(sample, starts[0], candidate.blended, corpus, settings.rare_power)
-    if blend:
-        for part, belief in zip(parts, beliefs, strict=True):
-            blend.apply(belief, _chances(part, candidate.blended, corpus))
-        if held_out.loss(beliefs[1]) >= held_out.loss(starts[1]):
-            blend, beliefs = None, starts
+        chances = _evidence(sample, candidate.blended, corpus)
+        blend = fit_blend(sample.truth, sample.share, chances, corpus.prior, settings.rare_power)
+        blended = [blend.beliefs(_evidence(part, candidate.blended, corpus)) for part in parts]
+        if held_out.loss(blended[1]) < held_out.loss(held_out.belief):
+            beliefs = blended
+        else:
+            blend = None
     rows, fresh = (
         part.rows(_inputs(part, candidate.inputs, corpus.sets), belief, settings.weight_power)
         for part, belief in zip(parts, beliefs, strict=True)
@@ -240,15 +248,8 @@ def _blended(sources: Sequence[int], corpus: Corpus) -> tuple[int, ...]:
     return (PARENT_BELIEF, *speaking) if speaking else ()
 
 
-def _chances(sample: Sample, sources: Sequence[int], corpus: Corpus) -> list[NDArray[np.float32]]:
-    return [sample.chances(source, corpus.sets) for source in sources]
-
-
-def _fit_blend(
-    sample: Sample, belief: NDArray[np.float32], sources: Sequence[int], corpus: Corpus, rare_power: float
-) -> Blend:
-    chances = _chances(sample, sources, corpus)
-    return fit_blend(sample.truth, belief, sample.share, chances, corpus.prior, rare_power)
+def _evidence(sample: Sample, sources: Sequence[int], corpus: Corpus) -> list[NDArray[np.float32]]:
+    return [sample.evidence(source, corpus.sets, source in corpus.ladder) for source in sources]
 
 
 def _inputs(sample: Sample, inputs: Sequence[tuple[int, int]], sets: Sequence[str]) -> NDArray[np.uint8]:

@@ -41,7 +41,7 @@ class Pool:
     """The finite set of actions 𝒜ᵈ that a policy chooses from.
 
     sets : names of the feature sets that chains refer to by index.
-    ladder : those whose maps of class probabilities show detail within leaves, from coarse to fine.
+    ladder : those whose maps of class probabilities can show detail within leaves, from coarse to fine.
     """
 
     sets: tuple[str, ...]
@@ -51,9 +51,14 @@ class Pool:
     layer_count: int
     ladder: tuple[int, ...] = ()
 
-    def finest_map(self, in_hand: NDArray[np.bool_]) -> int:
-        """The finest of the ladder's sets in hand; -1: none."""
-        return next((s for s in reversed(self.ladder) if in_hand[s].any()), -1)
+    @cached_property
+    def details(self) -> NDArray[np.float32]:
+        """What each chain's blend weighs the maps of the ladder by, float32[B, S]."""
+        weights = np.zeros((len(self.chains), len(self.sets)), np.float32)
+        for row, chain in zip(weights, self.chains, strict=True):
+            shown = np.isin(chain.blend_source, self.ladder)
+            row[chain.blend_source[shown]] = chain.blend_weight[shown]
+        return weights
 
     @cached_property
     def needs(self) -> NDArray[np.bool_]:
@@ -117,7 +122,7 @@ def offered(state: State, pool: Pool) -> NDArray[np.bool_]:
 def split(state: State, threshold: float, pool: Pool, evidence: Evidence) -> State:
     """Open uncertain leaves; children inherit their parent's belief (Eq. 1) and become the active ones.
 
-    Where a map shows detail, they inherit what their parent believed just there.
+    Where maps show detail, they inherit what their parent believed just there.
     """
     opened = opened_by(state, threshold, evidence.layer_count)
     finest = max(state.finest, int(np.max(state.layers, where=opened, initial=-1)) + 1)
@@ -125,12 +130,12 @@ def split(state: State, threshold: float, pool: Pool, evidence: Evidence) -> Sta
     leaves, source = kernels.split_rows(state.leaves, opened, nodes.child_start, nodes.child)
     new = opened[source]
     belief, in_hand = state.belief[source], state.in_hand
-    if state.detail >= 0 and new.any():
-        rows, name = np.flatnonzero(new), pool.sets[state.detail]
+    if len(state.maps) and new.any():
+        rows = np.flatnonzero(new)
         parents = state.leaves[source[rows]]
-        belief = detailed(belief, rows, name, leaves[rows], parents, evidence, pool.classes)
+        belief = detailed(belief, rows, state, leaves[rows], parents, pool, evidence)
         in_hand = in_hand.copy()
-        in_hand[state.detail, nodes.layer[leaves[rows]]] = True
+        in_hand[np.ix_(state.maps, np.unique(nodes.layer[leaves[rows]]))] = True
     return replace(
         state,
         leaves=leaves,
@@ -150,21 +155,26 @@ def split(state: State, threshold: float, pool: Pool, evidence: Evidence) -> Sta
 def detailed(
     belief: NDArray[np.float32],
     rows: NDArray[np.int64],
-    feature_set: str,
+    state: State,
     nodes: NDArray[np.int32],
     leaves: NDArray[np.int32],
+    pool: Pool,
     evidence: Evidence,
-    classes: int,
 ) -> NDArray[np.float32]:
-    """Beliefs with q ∝ q·s(node) / s(leaf) in these rows: what leaves believe of nodes that lie in them."""
-    scores = np.zeros((len(rows), classes), np.float32)
-    kernels.add_log_scores(evidence.class_scores(feature_set, nodes, classes), 1.0, scores)
-    kernels.add_log_scores(evidence.class_scores(feature_set, leaves, classes), -1.0, scores)
+    """Beliefs with q ∝ q·Π (s(node) / s(leaf))^w in these rows: what leaves believe of nodes inside them."""
+    scores = np.zeros((len(rows), pool.classes), np.float32)
+    for shown in state.maps.tolist():
+        name, weight = pool.sets[shown], float(state.detail[shown])
+        kernels.add_log_scores(evidence.class_scores(name, nodes, pool.classes), weight, scores)
+        kernels.add_log_scores(evidence.class_scores(name, leaves, pool.classes), -weight, scores)
     return np.asarray(kernels.reweigh(belief, rows, scores))
 
 
 def update(state: State, action: Update, pool: Pool, evidence: Evidence) -> State:
-    """Apply a bundle to the active leaves: q ∝ q·exp(α·h(f)), f = [features, parent's belief] (Eq. 2)."""
+    """Apply a bundle to the active leaves: q ∝ q·exp(α·h(f)), f = [features, parent's belief] (Eq. 2).
+
+    A blend begins anew, q ∝ exp(h): what is old and still counts is among its sources.
+    """
     rows = np.flatnonzero(state.active)
     done = int(state.applied[action.chain])
     (scores,) = chain_scores(state, rows, pool.chains[action.chain], pool, evidence, done, (action.size,))
@@ -176,16 +186,22 @@ def updated(
 ) -> State:
     """Return the state after an update whose scores for the active rows are known."""
     applied = state.applied.copy()
+    belief, detail = state.belief, state.detail
+    if pool.chains[action.chain].has_blend and applied[action.chain] == 0:
+        belief = belief.copy()
+        belief[rows] = 1 / pool.classes
+        blended = pool.details[action.chain]
+        detail = blended if blended.any() else detail
     sets = pool.needs_of[action]
     applied[action.chain] = action.size
     in_hand = state.in_hand | (sets[:, None] & state.active_layers)
     return replace(
         state,
-        belief=kernels.reweigh(state.belief, rows, scores),
+        belief=kernels.reweigh(belief, rows, scores),
         previous_entropy=np.where(state.active, state.entropy, state.previous_entropy),
         in_hand=in_hand,
         applied=applied,
-        detail=pool.finest_map(in_hand),
+        detail=detail,
         steps=state.steps + 1,
     )
 

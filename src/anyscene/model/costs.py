@@ -67,10 +67,10 @@ class ActionCosts:
         return np.asarray(self.step + np.where(pool.chain_of >= 0, updates, splits))
 
     def _detail(self, state: State, layer: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What pooling the map that shows detail onto these layers costs, float64[A]."""
-        if state.detail < 0:
-            return np.zeros(len(layer))
-        return np.where(state.in_hand[state.detail, layer], 0.0, self.pooling[state.detail, layer])
+        """What pooling the maps that show detail onto these layers costs, float64[A]."""
+        shown = state.maps[:, None]
+        costs = np.where(state.in_hand[shown, layer], 0.0, self.pooling[shown, layer])
+        return np.asarray(costs.sum(axis=0))
 
     def _evidence(self, state: State, pool: Pool) -> NDArray[np.float64]:
         """What extracting and pooling costs before each action, float64[A]."""

@@ -1,9 +1,9 @@
-"""What a state shows: a label for each leaf, or, with a network's map in hand, detail within leaves.
+"""What a state shows: a label for each leaf, or, with a network's maps in hand, detail within leaves.
 
-A leaf's belief says what is true of it on the whole, a map of class probabilities says where in it:
-q(x) ∝ q(leaf)·s(x) / s(leaf). So a map pays at once, whatever the tree; a split hands its children the belief
-that the leaf had there, and updates correct what the map says of a region. Where the truth is known, the
-finest regions stand in for pixels.
+A leaf's belief says what is true of it on the whole, maps of class probabilities say where in it:
+q(x) ∝ q(leaf)·Π_j (s_j(x) / s_j(leaf))^w_j, with the weights of the latest blend. So a map pays at once,
+whatever the tree; a split hands its children the belief that the leaf had there, and updates correct what the
+maps say of a region. Where the truth is known, the finest regions stand in for pixels.
 """
 
 from __future__ import annotations
@@ -37,12 +37,11 @@ class View:
 
 def view(state: State, pool: Pool, evidence: ArrayEvidence) -> View:
     """What a state shows of an image whose whole tree is in hand."""
-    if state.detail < 0:
+    if not len(state.maps):
         return View(state.leaves, state.log_belief)
     atoms, rows = finest_regions(evidence.tree, state.leaves)
-    belief = state.belief[rows]
-    every, name = np.arange(len(atoms)), pool.sets[state.detail]
-    belief = detailed(belief, every, name, atoms, state.leaves[rows], evidence, pool.classes)
+    every, leaves = np.arange(len(atoms)), state.leaves[rows]
+    belief = detailed(state.belief[rows], every, state, atoms, leaves, pool, evidence)
     return View(atoms, np.log(belief))
 
 

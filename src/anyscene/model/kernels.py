@@ -145,25 +145,31 @@ def paint(
 
 
 @njit(cache=True, nogil=True)
-def believe_cells(
-    chances: NDArray[np.float32],
-    factor: NDArray[np.float32],
-    leaf_of_cell: NDArray[np.int32],
-    belief: NDArray[np.float32],
-    top: NDArray[np.float32],
+def add_leaf_scores(
+    scores: NDArray[np.float32], of_leaf: NDArray[np.float32], leaf_of_cell: NDArray[np.int32]
 ) -> None:
-    """Fill belief, float32[h, w, C], by the cells' leaves: chance·factor, normalised; top: the largest."""
-    classes = factor.shape[1]
+    """Add to the scores of each cell, float32[h, w, C], those of its leaf; the largest then becomes 0."""
+    classes = of_leaf.shape[1]
+    for y in range(scores.shape[0]):
+        for x in range(scores.shape[1]):
+            leaf = leaf_of_cell[y, x]
+            highest = np.float32(-np.inf)
+            for k in range(classes):
+                scores[y, x, k] += of_leaf[leaf, k]
+                highest = max(highest, scores[y, x, k])
+            for k in range(classes):
+                scores[y, x, k] -= highest
+
+
+@njit(cache=True, nogil=True)
+def normalise_cells(belief: NDArray[np.float32], top: NDArray[np.float32]) -> None:
+    """Make the values of each cell, float32[h, w, C], sum to 1. The largest is 1 before, in `top` after."""
     for y in range(belief.shape[0]):
         for x in range(belief.shape[1]):
-            leaf = leaf_of_cell[y, x]
-            total, highest = np.float32(0.0), np.float32(0.0)
-            for k in range(classes):
-                value = chances[y, x, k] * factor[leaf, k]
-                belief[y, x, k] = value
-                total += value
-                highest = max(highest, value)
+            total = np.float32(0.0)
+            for k in range(belief.shape[2]):
+                total += belief[y, x, k]
             scale = np.float32(1.0) / total
-            for k in range(classes):
+            for k in range(belief.shape[2]):
                 belief[y, x, k] *= scale
-            top[y, x] = min(highest * scale, np.float32(1.0))
+            top[y, x] = min(scale, np.float32(1.0))

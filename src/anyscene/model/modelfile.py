@@ -23,10 +23,11 @@ from anyscene.files import write_atomically
 from anyscene.model.actions import Action, Pool, Split, Update
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.costs import ActionCosts
+from anyscene.model.plans import Plan
 from anyscene.model.policies import LearnedPolicy, LinearQ
 from anyscene.model.rollout import Model
 
-SCHEMA = 1
+SCHEMA = 2
 MANIFEST, ARRAYS, GRAPHS = "manifest.json", "arrays.safetensors", "graphs/"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Files in the zip carry no date, so that equal models are equal bytes."""
@@ -38,6 +39,7 @@ class TrainedModel:
 
     model : actions, costs, prior, horizon. policies : by name, `D-NM` the one to label with.
     static : the S-M sequence, as action indices. features : what the feature sets learned, by `set/array`.
+    plans : for known deadlines, from cheap to dear.
     graphs : ONNX models by name. record : how it was trained, plain JSON.
     """
 
@@ -46,6 +48,7 @@ class TrainedModel:
     policies: Mapping[str, LearnedPolicy]
     static: tuple[int, ...]
     features: Mapping[str, NDArray[Any]]
+    plans: tuple[Plan, ...] = ()
     graphs: Mapping[str, bytes] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
 
@@ -65,6 +68,7 @@ class _Manifest(BaseModel):
     actions: tuple[tuple[float, float, float], ...]
     chains: int
     static: tuple[int, ...]
+    plans: tuple[tuple[tuple[int, ...], tuple[float, ...]], ...]
     stop_below: dict[str, float]
     guides: dict[str, tuple[int, ...]]
     loyalty: dict[str, float]
@@ -120,6 +124,7 @@ def save_model(path: Path, trained: TrainedModel) -> None:
         actions=tuple(action_to_json(action) for action in pool.actions),
         chains=len(pool.chains),
         static=trained.static,
+        plans=tuple((plan.actions, plan.cost) for plan in trained.plans),
         stop_below={name: max(policy.stop_below, -1e300) for name, policy in trained.policies.items()},
         guides={name: policy.guide for name, policy in trained.policies.items()},
         loyalty={name: policy.loyalty for name, policy in trained.policies.items()},
@@ -207,6 +212,7 @@ def _assemble(m: _Manifest, arrays: Mapping[str, NDArray[Any]], members: Mapping
         model=Model(pool, costs, arrays["prior"], m.max_steps),
         policies=policies,
         static=m.static,
+        plans=tuple(Plan(actions, cost) for actions, cost in m.plans),
         features={
             name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
         },
@@ -245,7 +251,10 @@ def _check(trained: TrainedModel) -> None:
     for action in pool.actions:
         if isinstance(action, Update) and not 1 <= action.size <= pool.chains[action.chain].size:
             raise ValueError("a bundle is larger than its chain")
-    sequences = [trained.static, *(policy.guide for policy in trained.policies.values())]
+    if any(len(plan.cost) != len(plan.actions) + 1 for plan in trained.plans):
+        raise ValueError("a plan's costs are not those of its actions")
+    plans = (plan.actions for plan in trained.plans)
+    sequences = [trained.static, *plans, *(policy.guide for policy in trained.policies.values())]
     if any(not 0 <= action < len(pool.actions) for sequence in sequences for action in sequence):
         raise ValueError("a sequence names actions that are not there")
     situation = trained.model.situation(trained.model.start())
@@ -267,6 +276,7 @@ def describe_model(trained: TrainedModel) -> list[str]:
         f"{len(pool.actions) - len(splits)} bundles from {len(pool.chains)} chains of {trees} weak learners",
         f"takes at most {trained.model.max_steps} actions; a step costs at least {costs.step:.2g} ms",
         f"policies: {', '.join(trained.policies)}, and a static sequence of {len(trained.static)} actions",
+        f"has {len(trained.plans)} plans for known deadlines",
     ]
     if trained.graphs:
         lines.append(f"holds the networks {', '.join(trained.graphs)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import cv2
@@ -48,23 +48,38 @@ class Painter:
         return out
 
 
+def blend_maps(weighted: Sequence[tuple[float, NDArray[np.float32]]], classes: int) -> NDArray[np.float32]:
+    """Σ weight·log(chance) of maps of class probabilities, float32[h, w, C…], in the cells of the largest."""
+    height, width = max((chances.shape[:2] for _, chances in weighted), key=lambda cells: cells[0] * cells[1])
+    total: NDArray[np.float32] | None = None
+    for weight, chances in weighted:
+        logs = cv2.log(np.maximum(chances[..., :classes], kernels.SCORE_FLOOR))
+        logs *= np.float32(weight)
+        if logs.shape[:2] != (height, width):
+            logs = cv2.resize(logs, (width, height), interpolation=cv2.INTER_LINEAR)
+        total = np.asarray(logs) if total is None else total + logs
+    assert total is not None
+    return total
+
+
 def paint_detail(
-    chances: NDArray[np.float32],
-    factor: NDArray[np.float32],
+    scores: NDArray[np.float32],
+    of_leaf: NDArray[np.float32],
     leaf_of_cell: NDArray[np.int32],
     temperature: float,
     size: tuple[int, int],
 ) -> Maps:
-    """Labels and confidence where a map of class probabilities, float32[h, w, C…], shows detail in leaves.
+    """Labels and confidence where a map of log-scores, float32[h, w, C], shows detail in leaves.
 
-    factor : float32[N, C], what a leaf's belief makes of a chance. leaf_of_cell : int32[h, w].
+    of_leaf : float32[N, C], what a leaf adds to the scores of its cells. leaf_of_cell : int32[h, w].
     A cell of the map takes the leaf at its centre; between cells beliefs are mixed bilinearly.
     """
-    classes = factor.shape[1]
-    belief = np.empty((*leaf_of_cell.shape, classes), np.float32)
+    belief = scores.copy()
+    kernels.add_leaf_scores(belief, of_leaf, leaf_of_cell)
+    cv2.exp(belief, dst=belief)
     top = np.empty(leaf_of_cell.shape, np.float32)
-    kernels.believe_cells(chances, factor, leaf_of_cell, belief, top)
-    labels = labels_by_scores(belief, classes, size)
+    kernels.normalise_cells(belief, top)
+    labels = labels_by_scores(belief, of_leaf.shape[1], size)
     confidence = cv2.resize(temper(top, temperature), (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
     return labels, np.asarray(confidence, np.float32)
 
@@ -79,20 +94,19 @@ def show(
 ) -> Maps:
     """The label and confidence maps of a state at the size (height, width) of the image.
 
-    detail : gives the map that shows detail, and its mean chances in each leaf; called if there is one.
+    detail : gives the log-scores that show detail, and those of each leaf; called if there are maps.
     """
-    if state.detail < 0:
+    if not len(state.maps):
         labels, confidence = leaf_answers(state, temperature)
         paint = Painter(tree, nodes, state.leaves, size)
         return paint(labels), paint(confidence)
-    chances, means = detail()
-    factor = np.asarray(state.belief / np.maximum(means, kernels.SCORE_FLOOR), np.float32)
+    scores, leaf_scores = detail()
     # No map is finer than the working frame: a larger image repeats its pixels.
     frame = (tree.size[0], tree.size[1])
     small = size if size[0] * size[1] <= frame[0] * frame[1] else frame
     rows = np.arange(len(state.leaves), dtype=np.int32)
-    leaf_of_cell = Painter(tree, nodes, state.leaves, (chances.shape[0], chances.shape[1]))(rows)
-    painted = paint_detail(chances, factor, leaf_of_cell, temperature, small)
+    leaf_of_cell = Painter(tree, nodes, state.leaves, (scores.shape[0], scores.shape[1]))(rows)
+    painted = paint_detail(scores, state.log_belief - leaf_scores, leaf_of_cell, temperature, small)
     if small == size:
         return painted
     labels, confidence = (

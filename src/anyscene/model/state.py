@@ -24,7 +24,7 @@ class State:
     active : bool[N], made by the latest split; only these change in an update.
     in_hand : bool[S, L], feature sets extracted and pooled onto a layer so far.
     applied : int16[B], trees of each chain applied to the present active leaves.
-    detail : the feature set whose map shows detail within leaves, -1: none (see `detail.py`).
+    detail : float32[S], weights of the maps that show detail within leaves (see `detail.py`); none: all 0.
     finest : the finest layer grown. cost : milliseconds spent. steps : actions taken.
     """
 
@@ -37,7 +37,7 @@ class State:
     active: NDArray[np.bool_]
     in_hand: NDArray[np.bool_]
     applied: NDArray[np.int16]
-    detail: int
+    detail: NDArray[np.float32]
     finest: int
     cost: float
     steps: int
@@ -56,6 +56,11 @@ class State:
     def active_layers(self) -> NDArray[np.bool_]:
         """Which layers have active leaves, bool[L]."""
         return np.bincount(self.layers[self.active], minlength=self.in_hand.shape[1]) > 0
+
+    @cached_property
+    def maps(self) -> NDArray[np.intp]:
+        """The feature sets whose maps show detail within leaves."""
+        return np.flatnonzero(self.detail)
 
     @cached_property
     def labels(self) -> NDArray[np.intp]:
@@ -80,7 +85,7 @@ def initial_state(
         active=np.ones(1, np.bool_),
         in_hand=np.zeros((set_count, layer_count), np.bool_),
         applied=np.zeros(chain_count, np.int16),
-        detail=-1,
+        detail=np.zeros(set_count, np.float32),
         finest=0,
         cost=cost,
         steps=0,

@@ -25,8 +25,8 @@ NETWORK = "hypercolumn"
 FOREIGN = f"{NETWORK}/foreign"
 """Array of a head that scores other classes than the model's: how many they are."""
 
-SCALES = (1 / 6, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)
-"""Input sizes relative to the working frame."""
+SCALES = (0.2, 0.25, 0.375, 0.5, 0.75, 1.0)
+"""Input sizes relative to the working frame, whole thousandths: their names say them exactly."""
 
 
 class Rung(FeatureSet):
@@ -74,6 +74,11 @@ class Rung(FeatureSet):
 def rung_name(scale: float) -> str:
     """The name of the feature set at a scale, such as `hypercolumn@250` for a quarter."""
     return f"{NETWORK}@{round(scale * 1000):03d}"
+
+
+def scale_of(name: str) -> float:
+    """The scale of the rung of this name."""
+    return int(name.removeprefix(f"{NETWORK}@")) / 1000
 
 
 def ladder(

@@ -1,0 +1,44 @@
+"""Climbs: a few rungs of the ladder, one after the other, each blended with those before.
+
+A greedy sequence takes every rung, because each pays at once; which had better be left out shows only at the
+end. There are few rungs and a blend is fitted in a second, so all climbs are proposed.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from anyscene.learning.corpus import Corpus
+from anyscene.learning.proposals import GreedySequence
+from anyscene.learning.weak_learners import LearnerSettings, blend_chain, draw_sample
+from anyscene.model.actions import Update
+from anyscene.model.chain import Chain
+from anyscene.model.state import initial_state
+
+MOST_RUNGS = 3
+"""A fourth rung added nothing to any three."""
+
+
+def propose_climbs(
+    corpus: Corpus, settings: LearnerSettings, seed: np.random.SeedSequence
+) -> list[GreedySequence]:
+    """Every rising choice of at most three rungs, on the image as a whole."""
+    start = initial_state(corpus.prior, len(corpus.sets), corpus.layer_count, 0)
+    states, random = [start] * len(corpus.fit), np.random.default_rng(seed)
+    sample = draw_sample(corpus.fit, states, settings.samples, corpus.sets, random)
+    chains: dict[tuple[int, ...], Chain] = {}
+    climbs = []
+    for count in range(1, MOST_RUNGS + 1):
+        for rungs in combinations(corpus.ladder, count):
+            chains[rungs] = blend_chain(sample, rungs, corpus, settings)
+            steps = range(1, count + 1)
+            climbs.append(
+                GreedySequence(
+                    chains=tuple(chains[rungs[:end]] for end in steps),
+                    actions=tuple(Update(end - 1, 1) for end in steps),
+                    held_out_loss=(),
+                )
+            )
+    return climbs

@@ -1,0 +1,44 @@
+"""Plans: the best that fits the time, step by step, and an end when it is carried out."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anyscene.model.plans import DONE, NOTHING_FITS, Plan, pursue
+
+PLANS = (Plan((0,), (0.0, 2.0)), Plan((1,), (0.0, 5.0)), Plan((0, 2), (0.0, 2.0, 9.0)))
+COSTS = [plan.step_costs(np.ones(3)) for plan in PLANS]
+
+
+def carried_out(time, slowness=1.0):
+    """The actions taken within some time, each taking `slowness` times what was foreseen."""
+    taken = ()
+    price = {0: 2.0, 1: 5.0, 2: 7.0}
+    while (action := pursue(PLANS, COSTS, taken, time)) >= 0:
+        taken, time = (*taken, action), time - slowness * price[action]
+    return taken, action
+
+
+def test_the_best_plan_that_fits_is_carried_out():
+    assert carried_out(1.9) == ((), NOTHING_FITS)
+    assert carried_out(4.9) == ((0,), DONE)
+    assert carried_out(8.9) == ((1,), DONE)
+    assert carried_out(9.0) == ((0, 2), DONE)
+
+
+def test_a_plan_that_no_longer_fits_ends_where_a_shorter_one_did():
+    assert carried_out(9.5, slowness=1.5) == ((0,), DONE)
+
+
+def test_what_no_plan_begins_with_is_left_to_the_policy():
+    assert pursue(PLANS, COSTS, (2,), 100.0) == NOTHING_FITS
+
+
+def test_slower_machines_have_dearer_steps():
+    np.testing.assert_allclose(PLANS[2].step_costs(np.array([2.0, 1.0, 3.0])), [4.0, 21.0])
+
+
+@given(st.floats(0, 20), st.floats(0, 20))
+def test_more_time_never_ends_with_a_worse_plan(some, more):
+    rank = {(): -1, **{plan.actions: i for i, plan in enumerate(PLANS)}}
+    assert rank[carried_out(some)[0]] <= rank[carried_out(some + more)[0]]
