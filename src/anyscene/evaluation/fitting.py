@@ -1,15 +1,12 @@
-"""The baselines that are fitted to training images: features out of fold, fits, and what each costs."""
+"""Fitting baselines to training images, features and beliefs out of fold; the folder they are kept in."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import cv2
@@ -23,7 +20,6 @@ from anyscene.data import DataSet
 from anyscene.errors import ConfigError, DataError
 from anyscene.evaluation.baselines import (
     FeatureSelection,
-    ImageEvidence,
     InferenceMachine,
     LabeledImage,
     Labeler,
@@ -33,18 +29,18 @@ from anyscene.evaluation.baselines import (
     save_labeler,
 )
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
-from anyscene.evaluation.baselines.data_term import DataTerm, fit_data_term, spread
+from anyscene.evaluation.baselines.data_term import Stacked, fit_data_term, spread
 from anyscene.evaluation.images import prepare_image
-from anyscene.features import Bank, Ledger, RegionFeatures, View, bank_from_arrays
+from anyscene.evaluation.pricing import Pricing
+from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.cache import FeatureCache
 from anyscene.features.costs import CostModel
 from anyscene.features.hypercolumn.backbone import MAIN
 from anyscene.features.hypercolumn.network import Head, Network
 from anyscene.features.hypercolumn.rungs import ladder, rung_name
-from anyscene.features.layers import growth_work
 from anyscene.features.sets import list_feature_sets
 from anyscene.files import cache_dir, write_atomically
-from anyscene.hierarchy import LAYERS, Tree, working_frame
+from anyscene.hierarchy import working_frame
 from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
 from anyscene.learning.train import measure_costs
 
@@ -55,7 +51,6 @@ FULL_SIZE = rung_name(1.0)
 MOST_IMAGES = 400
 """Baselines are fitted to so many training images at most, evenly spread: they are held in memory."""
 
-TIMED_IMAGES = 8
 BANK, NETWORK, COSTS, ABOUT = "bank.safetensors", "network.onnx", "costs.json", "about.json"
 FILES = {"fsm": "F-SM", "dcrf": "DCRF", "him": "HIM", "hdcrf": "H-DCRF", "data-term": "DCRF"}
 """The file of each system, without its ending."""
@@ -110,9 +105,9 @@ def fit_baselines(
         document = {**measure_costs(_used(banks.whole), data), "systems": {}}
     images = _training_images(data, banks, report)
     pricing = Pricing(_used(banks.whole), CostModel.from_json(document["steps"]), _frames(data))
-    shared: list[DataTerm] = []
+    shared: list[Stacked] = []
 
-    def term(random: np.random.Generator) -> DataTerm:
+    def term(random: np.random.Generator) -> Stacked:
         if not shared:
             shared.append(fit_data_term(images, len(data.classes), settings or ClassifierSettings(), random))
         return shared[0]
@@ -132,7 +127,7 @@ def _fit(
     key: str,
     images: Sequence[LabeledImage],
     classes: int,
-    term: Callable[[np.random.Generator], DataTerm],
+    term: Callable[[np.random.Generator], Stacked],
     settings: ClassifierSettings | None,
     pricing: Pricing,
 ) -> Labeler:
@@ -142,79 +137,18 @@ def _fit(
     if key == "fsm":
         return FeatureSelection.fit(images, classes, random, settings, pricing.evidence_ms)
     kind = PixelCrfLabeler if key == "hdcrf" else RegionCrfLabeler
-    return kind.on_data_term(term(random), images, classes)
-
-
-class Pricing:
-    """What labeling costs by a calibration of this machine, in milliseconds of one thread."""
-
-    def __init__(self, bank: Bank, steps: CostModel, frames: Sequence[NDArray[np.uint8]]) -> None:
-        self._bank = bank
-        self._steps = steps
-        self._frames = frames
-
-    def evidence_ms(self, sets: Sequence[str], layers: Sequence[int] = (LAYERS - 1,)) -> float:
-        """Growing the whole tree, computing some feature sets on some layers, and painting the labels."""
-        return float(np.mean([self._evidence_ms(frame, sets, layers) for frame in self._frames]))
-
-    def of_labeler(
-        self, key: str, labeler: Labeler, images: Sequence[LabeledImage]
-    ) -> dict[str, list[float]]:
-        """Milliseconds of each step of a system: for the evidence, for inference, and in total."""
-        few = [images[i].evidence for i in spread(len(images), TIMED_IMAGES)]
-        everything = tuple(self._bank)
-        if isinstance(labeler, FeatureSelection):
-            sizes = range(len(labeler.stages))
-            evidence = [self.evidence_ms(labeler.sequence[: k + 1]) for k in sizes]
-            inference = [_cpu_ms(partial(labeler.label_at, k), few) for k in sizes]
-        else:
-            layers = tuple(range(LAYERS - 1, -1, -1)) if key == "him" else (LAYERS - 1,)
-            evidence = [self.evidence_ms(everything, layers)]
-            inference = [_cpu_ms(answer_of(key, labeler), few)]
-        total = [one + other for one, other in zip(evidence, inference, strict=True)]
-        return {"evidence_ms": evidence, "inference_ms": inference, "total_ms": total}
-
-    def _evidence_ms(self, frame: NDArray[np.uint8], sets: Sequence[str], layers: Sequence[int]) -> float:
-        """Do the work once for its list of steps, and add up what they cost by the calibration."""
-        ledger, tree = Ledger(), Tree(frame)
-        regions = RegionFeatures(self._bank, View(frame, ledger), tree)
-        for layer in range(1, LAYERS):
-            with ledger.charge(growth_work(tree, layer)):
-                tree.grow(layer + 1)
-        for layer in layers:
-            for name in sets:
-                regions.features(name, layer)
-        works = [charge.work for charge in ledger.charges]
-        painting = self._steps.predict("paint", frame.shape[0] * frame.shape[1], len(tree.areas[-1]))[0]
-        return self._steps.predict_all(works)[0] + painting
-
-
-def answer_of(key: str, labeler: Labeler) -> Callable[[ImageEvidence], Any]:
-    """How a system answers: DCRF's data term alone is a system too."""
-    if key == "data-term":
-        assert isinstance(labeler, RegionCrfLabeler)
-        return labeler.label_without_crf
-    return labeler.label
-
-
-def _cpu_ms(label: Callable[[ImageEvidence], Any], images: Sequence[ImageEvidence]) -> float:
-    label(images[0])  # compiles
-    times = []
-    for image in images:
-        begun = time.thread_time()
-        label(image)
-        times.append(1e3 * (time.thread_time() - begun))
-    return median(times)
+    return kind.on_data_term(term(random), images)
 
 
 def _training_images(data: DataSet, banks: Banks, report: Report) -> list[LabeledImage]:
-    """Training images as baselines see them, in two folds: the halves that feature sets left out in turn."""
+    """Training images as baselines see them, by sets and networks that were not fitted to them."""
     scenes = data.split("train")
     labeled = [i for i in range(len(scenes)) if scenes.truth(i) is not None]
     chosen = [labeled[i] for i in spread(len(labeled), MOST_IMAGES)] if labeled else []
     if len(chosen) < 2:
         raise DataError(f"{data.name} has {len(chosen)} labeled training images; baselines need more")
     cache = FeatureCache(cache_dir() / "features")
+    fold_of = _folds(data)
     images = []
     for done, index in enumerate(chosen):
         scene = scenes[index]
@@ -223,10 +157,23 @@ def _training_images(data: DataSet, banks: Banks, report: Report) -> list[Labele
         assert scene.truth is not None
         size = image.frame.shape[1], image.frame.shape[0]
         truth = np.asarray(cv2.resize(scene.truth, size, interpolation=cv2.INTER_NEAREST), np.int16)
-        fold = int(banks.crossfit.fold_of.get(scene.id) == "b")
-        images.append(LabeledImage(image.full_evidence(bank), truth, fold))
+        images.append(LabeledImage(image.full_evidence(bank), truth, fold_of[scene.id]))
         report("features to fit baselines to", done + 1, len(chosen), scene.id)
     return images
+
+
+def _folds(data: DataSet) -> dict[str, int]:
+    """Four folds: each half of the training images cut in two, neighbours together.
+
+    With the halves alone as folds, a classifier would learn to trust the network of one half and be judged
+    on beliefs of the other's: worse than it will be, and in ways that a CRF can mend.
+    """
+    halves = [data.split(half).ids for half in ("a", "b")]
+    return {
+        id: 2 * number + 2 * place // len(ids)
+        for number, ids in enumerate(halves)
+        for place, id in enumerate(ids)
+    }
 
 
 def _banks(data: DataSet, folder: Path, backbone: Path | None, report: Report) -> Banks:

@@ -11,8 +11,9 @@ import numpy as np
 
 from anyscene import metrics
 from anyscene.evaluation.baselines import BeliefMap, FeatureSelection, ImageEvidence, Labeler, gather
-from anyscene.evaluation.fitting import Fitted, answer_of
+from anyscene.evaluation.fitting import Fitted
 from anyscene.evaluation.images import ScoredImage
+from anyscene.evaluation.pricing import answer_of
 from anyscene.evaluation.traces import Trace, count_by_region
 from anyscene.features import RegionFeatures, View
 from anyscene.hierarchy import Tree, working_frame
@@ -54,9 +55,10 @@ def _steps(system: str, labeler: Labeler, sets: tuple[str, ...]) -> list[tuple[t
 
 
 def _trace(image: ScoredImage, answers: Sequence[BeliefMap], costs: Sequence[float], alpha: float) -> Trace:
+    """Steps in order: one whose inference is cheaper than the one before still comes after it."""
     scored = [_score(image, answer, alpha) for answer in answers]
     return Trace(
-        np.array(costs, np.float64),
+        np.maximum.accumulate(np.array(costs, np.float64)),
         np.array([loss for _, loss in scored]),
         np.stack([counts for counts, _ in scored]),
         np.zeros(0, np.int64),

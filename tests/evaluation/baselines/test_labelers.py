@@ -1,5 +1,7 @@
 """The conformance suite that every full-cost baseline passes, and what tells them apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,11 +9,14 @@ from anyscene.errors import DataError, ModelError
 from anyscene.evaluation.baselines import (
     BASELINES,
     FeatureSelection,
+    PixelCrfLabeler,
+    RegionCrfLabeler,
     gather,
     load_labeler,
     save_labeler,
 )
 from anyscene.evaluation.baselines.classifier import ClassifierSettings, TrainingRows, cross_fit
+from anyscene.evaluation.baselines.data_term import Stacked
 from anyscene.evaluation.baselines.feature_selection import choose_sequence
 from anyscene.evaluation.baselines.inference_machine import InferenceMachine, with_context
 from anyscene.evaluation.baselines.labeler import BeliefMap, best_temperature, soften
@@ -93,6 +98,21 @@ class TestConformance:
             type(labeler).fit(labeled_images(2, folds=1), CLASSES, np.random.default_rng(0), FAST)
 
 
+@pytest.mark.parametrize("kind", [RegionCrfLabeler, PixelCrfLabeler])
+def test_a_crf_that_does_not_surely_help_is_left_out(kind):
+    """Pure regions and beliefs that are right everywhere: smoothing could only harm."""
+    labels = [image.counts(CLASSES)[-1].argmax(axis=1).astype(np.int16) for image in TRAIN]
+    pure = [
+        replace(image, truth=own[image.evidence.regions]) for image, own in zip(TRAIN, labels, strict=True)
+    ]
+    beliefs = [0.6 * np.eye(CLASSES, dtype=np.float32)[own] + np.float32(0.4 / CLASSES) for own in labels]
+    classifier = kind.fit(TRAIN[::4], CLASSES, np.random.default_rng(0), FAST).data_term
+    found = kind.on_data_term(Stacked(classifier, beliefs), pure)
+    assert found.parameters == kind.no_crf
+    evidence = NEW[0].evidence
+    np.testing.assert_array_equal(found.label(evidence).labels(), found.label_without_crf(evidence).labels())
+
+
 def test_feature_selection_takes_what_tells_most_for_its_cost_and_answers_at_every_stage():
     chosen = FeatureSelection.fit(TRAIN, CLASSES, np.random.default_rng(0), FAST)
     assert chosen.sequence[0] == "telling"
@@ -160,11 +180,13 @@ def test_context_helps_the_inference_machine():
     assert accuracy(machine, [blind(image) for image in NEW]) > 0.6
 
 
-def test_the_loss_of_a_belief_map_is_its_cross_entropy():
+def test_the_loss_of_a_belief_map_is_its_cross_entropy_and_unknown_pixels_do_not_count():
     belief = BeliefMap(np.float32([[0.5, 0.5], [0.1, 0.9]]), np.array([[0, 1], [1, 1]], np.int32))
     truth = np.array([[0, 1], [-1, 0]], np.int16)
     assert belief.loss(truth) == pytest.approx(-np.mean(np.log([0.5, 0.9, 0.1])))
-    assert belief.loss(np.full((2, 2), -1, np.int16)) == 0
+    assert belief.accuracy(truth) == pytest.approx(2 / 3)
+    unknown = np.full((2, 2), -1, np.int16)
+    assert belief.loss(unknown) == belief.accuracy(unknown) == 0
 
 
 def test_softening_keeps_labels_and_the_best_temperature_undoes_overconfidence():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from anyscene.evaluation.baselines import pixel_crf_kernels as kernels
-from anyscene.evaluation.baselines.pixel_crf import PixelCrfParameters, fit_parameters, mean_field
+from anyscene.evaluation.baselines.pixel_crf import PixelCrfParameters, mean_field
 
 CLASSES = 5
 
@@ -128,15 +128,3 @@ def test_kernels_agree_with_plain_numpy():
     out = np.empty_like(scores)
     kernels.start_scores(scores, sums, regions, out)
     np.testing.assert_allclose(out, scores - sums[regions], rtol=1e-5)
-
-
-def test_fitting_never_loses_training_pixels():
-    image, labels, regions, belief = scene(7, 30, 40)
-    truth = labels.astype(np.int16)
-
-    def infer(number, parameters):
-        return mean_field(belief, image, regions, [REGIONS], parameters)
-
-    chosen = fit_parameters(infer, [0], [truth])
-    right = {p: (infer(0, p).argmax(axis=2) == truth).sum() for p in (chosen, PixelCrfParameters())}
-    assert right[chosen] >= right[PixelCrfParameters()]

@@ -7,14 +7,8 @@ from hypothesis import strategies as st
 
 from anyscene.evaluation.baselines import region_crf_kernels
 from anyscene.evaluation.baselines.evidence import RegionSummary, summarise
-from anyscene.evaluation.baselines.region_crf import (
-    SEARCH_GRID,
-    RegionCrfParameters,
-    fit_parameters,
-    mean_field,
-    message_matrix,
-)
-from tests.evaluation.baselines.scenes import CLASSES, labeled_images
+from anyscene.evaluation.baselines.region_crf import RegionCrfParameters, mean_field, message_matrix
+from tests.evaluation.baselines.scenes import labeled_images
 
 
 def random_regions(random: np.random.Generator, count: int) -> RegionSummary:
@@ -28,8 +22,7 @@ def random_regions(random: np.random.Generator, count: int) -> RegionSummary:
 def slow_mean_field(belief, regions, parameters):
     """The model as its docstring says it, region by region."""
     n = len(belief)
-    voice = regions.area.astype(float) ** parameters.area_power
-    voice /= voice.mean()
+    voice = regions.area.astype(float) / regions.area.mean()
     position, color = regions.position.astype(float), regions.color.astype(float)
 
     def squared(values, i, j, width):
@@ -59,19 +52,19 @@ def slow_mean_field(belief, regions, parameters):
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 25),
-    st.sampled_from([0.0, 0.5, 1.0]),
+    st.sampled_from([0.0, 0.5]),
     st.sampled_from([10.0, 40.0]),
     st.sampled_from([0.0, 3.0]),
 )
-def test_mean_field_equals_brute_force(seed, count, area_power, width, bilateral_weight):
+def test_mean_field_equals_brute_force(seed, count, position_weight, width, bilateral_weight):
     random = np.random.default_rng(seed)
     regions = random_regions(random, count)
     belief = random.dirichlet(np.ones(4), count).astype(np.float32)
     parameters = RegionCrfParameters(
+        position_weight=position_weight,
         position_width=width,
         bilateral_weight=bilateral_weight,
         color_width=40.0,
-        area_power=area_power,
         iterations=3,
     )
     found = mean_field(belief, regions, parameters)
@@ -79,21 +72,19 @@ def test_mean_field_equals_brute_force(seed, count, area_power, width, bilateral
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-5)
 
 
-def test_combining_kernels_agrees_with_plain_numpy():
+def test_adding_a_scaled_kernel_agrees_with_plain_numpy():
     random = np.random.default_rng(0)
-    first, second = random.random((2, 7, 7), dtype=np.float32)
-    s, t = random.random((2, 7), dtype=np.float32)
-    expected = s[:, None] * first * s + t[:, None] * second * t
-    np.fill_diagonal(expected, 0)
-    region_crf_kernels.combine(first, second, s, t)
-    np.testing.assert_allclose(first, expected, rtol=1e-5)
+    kernel, total = random.random((2, 7, 7), dtype=np.float32)
+    rows, columns = random.random((2, 7), dtype=np.float32)
+    expected = total + rows[:, None] * kernel * columns
+    region_crf_kernels.add_scaled(kernel, rows, columns, total)
+    np.testing.assert_allclose(total, expected, rtol=1e-5)
 
 
 def test_messages_hold_no_denormal_numbers():
     """They would slow the products down fiftyfold."""
-    messages, _ = message_matrix(
-        random_regions(np.random.default_rng(1), 60), RegionCrfParameters(color_width=8.0)
-    )
+    alone = RegionCrfParameters(position_weight=0.0, color_width=4.0)
+    messages = message_matrix(random_regions(np.random.default_rng(1), 60), alone)
     off_diagonal = messages[~np.eye(60, dtype=bool)]
     assert off_diagonal.min() > np.finfo(np.float32).tiny
 
@@ -103,7 +94,7 @@ def test_without_weights_the_data_term_stands():
     belief = random.dirichlet(np.ones(3), 20).astype(np.float32)
     parameters = RegionCrfParameters(position_weight=0.0, bilateral_weight=0.0)
     found = mean_field(belief, random_regions(random, 20), parameters)
-    np.testing.assert_allclose(found, np.maximum(belief, 1e-5), atol=1e-4)
+    np.testing.assert_array_equal(found, belief)
 
 
 def test_a_region_unlike_its_neighbours_in_belief_but_like_them_in_colour_gives_way():
@@ -112,31 +103,6 @@ def test_a_region_unlike_its_neighbours_in_belief_but_like_them_in_colour_gives_
     belief = np.tile(np.float32([0.8, 0.2]), (25, 1))
     belief[12] = 0.4, 0.6
     assert (mean_field(belief, regions, RegionCrfParameters()).argmax(axis=1) == 0).all()
-
-
-def test_fitting_chooses_from_the_grid_and_never_loses_training_pixels():
-    random = np.random.default_rng(3)
-    images = labeled_images(3)
-    counts = [image.counts(CLASSES)[-1] for image in images]
-    summaries = [summarise(image.evidence) for image in images]
-    beliefs = []
-    for count in counts:
-        clean = (count + 1) / (count + 1).sum(axis=1, keepdims=True)
-        scores = np.log(clean) + random.normal(scale=1.5, size=clean.shape)
-        beliefs.append((np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)).astype(np.float32))
-
-    def right(labels):
-        return sum(c[np.arange(len(c)), own].sum() for c, own in zip(counts, labels, strict=True))
-
-    chosen = fit_parameters(beliefs, summaries, counts)
-    smoothed = [mean_field(b, s, chosen).argmax(axis=1) for b, s in zip(beliefs, summaries, strict=True)]
-    default = RegionCrfParameters()
-    plain = [mean_field(b, s, default).argmax(axis=1) for b, s in zip(beliefs, summaries, strict=True)]
-    assert right(smoothed) >= right(plain)
-    assert right(smoothed) > right([belief.argmax(axis=1) for belief in beliefs])
-    assert all(
-        getattr(chosen, name) in (*values, getattr(default, name)) for name, values in SEARCH_GRID.items()
-    )
 
 
 def test_summaries_average_position_and_colour():

@@ -1,8 +1,10 @@
-"""Coordinate search on functions whose best point is known."""
+"""Searches over functions whose best point is known."""
 
 from dataclasses import dataclass
 
-from anyscene.evaluation.baselines.search import coordinate_search
+import numpy as np
+
+from anyscene.evaluation.baselines.search import coordinate_search, surest_gain
 
 
 @dataclass(frozen=True)
@@ -36,3 +38,26 @@ def test_further_rounds_follow_what_the_first_found():
     assert coordinate_search(Point(0.0, 0.0), {"x": (0.0, 3.0), "y": (3.0,)}, ridge) == Point()
     assert coordinate_search(Point(0.0, 2.0), GRID, ridge, rounds=1) == Point(2.0, 3.0)
     assert coordinate_search(Point(0.0, 2.0), GRID, ridge, rounds=3) == Point(3.0, 3.0)
+
+
+def test_a_small_gain_on_every_image_beats_a_large_one_on_a_few():
+    """x gains a little everywhere up to 1; beyond, it gains much on the hardest images and harms the rest."""
+    hard = np.arange(20) < 4
+    noise = np.random.default_rng(0).normal(scale=1e-3, size=20)
+
+    def accuracies(point):
+        over = max(0.0, point.x - 1)
+        return 0.9 + 0.01 * min(point.x, 1) + over * np.where(hard, 0.2, -0.02) + noise * point.x
+
+    means = {x: accuracies(Point(x)).mean() for x in GRID["x"]}
+    assert max(means, key=means.get) == 3
+    assert surest_gain(Point(), GRID, accuracies).x == 1
+
+
+def test_gains_by_chance_leave_the_start():
+    def accuracies(point):
+        seed = int(10 * point.x + point.y)
+        return 0.9 + (seed > 0) * np.random.default_rng(seed).normal(scale=0.01, size=2000) / 2000
+
+    assert surest_gain(Point(), {"x": (1.0,), "y": (1.0,)}, accuracies) == Point()
+    assert surest_gain(Point(), GRID, lambda point: np.full(5, 0.9)) == Point()

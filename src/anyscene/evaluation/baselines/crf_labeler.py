@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Self
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from anyscene.evaluation.baselines.classifier import ClassifierSettings, RegionClassifier
-from anyscene.evaluation.baselines.data_term import DataTerm, fit_data_term, spread
-from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
+from anyscene.evaluation.baselines.data_term import Stacked, fit_data_term, spread
+from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
 from anyscene.evaluation.baselines.labeler import (
     Arrays,
     BeliefMap,
@@ -24,54 +25,50 @@ from anyscene.evaluation.baselines.labeler import (
     soften,
     under,
 )
+from anyscene.evaluation.baselines.search import surest_gain
 
 
 @dataclass(frozen=True, eq=False)
 class CrfLabeler(ABC, Generic[Parameters]):
     """A classifier of the finest regions, refined by a CRF; `temperature` softens what mean-field is sure of.
 
-    A subclass says what its CRF does to beliefs and how its parameters are chosen.
+    A subclass says what its CRF does to beliefs and which parameters are tried.
     """
 
     data_term: RegionClassifier
     parameters: Parameters
     temperature: float
     name: ClassVar[str]
+    no_crf: ClassVar[Any]
+    """Parameters that leave the data term as it is; the other values are where the search starts."""
+    grid: ClassVar[Mapping[str, Sequence[float]]]
     search_images: ClassVar[int]
-    parameter_class: ClassVar[type[Any]]
 
     @staticmethod
     @abstractmethod
     def refine(belief: NDArray[np.float32], evidence: ImageEvidence, parameters: Any) -> BeliefMap:
         """The CRF's beliefs from what the data term says of the finest regions, float32[n, C]."""
 
-    @staticmethod
-    @abstractmethod
-    def choose(beliefs: Sequence[NDArray[np.float32]], images: Sequence[LabeledImage], classes: int) -> Any:
-        """Parameters that label these training images best, given out-of-fold beliefs."""
-
     @classmethod
     def fit(
-        cls,
-        images: Sequence[LabeledImage],
-        classes: int,
-        random: np.random.Generator,
-        settings: ClassifierSettings | None = None,
+        cls, images: Images, classes: int, random: Generator, settings: ClassifierSettings | None = None
     ) -> Self:
         """Learn the data term from all images, then the CRF on its out-of-fold beliefs."""
         term = fit_data_term(images, classes, settings or ClassifierSettings(), random)
-        return cls.on_data_term(term, images, classes)
+        return cls.on_data_term(term, images)
 
     @classmethod
-    def on_data_term(
-        cls, term: DataTerm, images: Sequence[LabeledImage], classes: int, search_images: int | None = None
-    ) -> Self:
+    def on_data_term(cls, term: Stacked, images: Images, search_images: int | None = None) -> Self:
         """Learn the CRF for a data term fitted to these images, trying parameters on some of them."""
         chosen = spread(len(images), search_images or cls.search_images)
-        few, beliefs = [images[i] for i in chosen], [term.beliefs[i] for i in chosen]
-        parameters = cls.choose(beliefs, few, classes)
-        refined = [cls.refine(q, own.evidence, parameters) for q, own in zip(beliefs, few, strict=True)]
-        return cls(term.classifier, parameters, best_temperature(refined, [image.truth for image in few]))
+        few = [(term.beliefs[i], images[i].evidence, images[i].truth) for i in chosen]
+
+        def accuracies(parameters: Any) -> NDArray[np.float64]:
+            return np.array([cls.refine(q, own, parameters).accuracy(truth) for q, own, truth in few])
+
+        parameters = surest_gain(cls.no_crf, cls.grid, accuracies)
+        refined = [cls.refine(q, own, parameters) for q, own, _ in few]
+        return cls(term.classifier, parameters, best_temperature(refined, [truth for *_, truth in few]))
 
     def label(self, evidence: ImageEvidence) -> BeliefMap:
         """Beliefs of the CRF."""
@@ -99,6 +96,6 @@ class CrfLabeler(ABC, Generic[Parameters]):
         """The inverse of `arrays`."""
         return cls(
             RegionClassifier.from_arrays(under("data_term", arrays)),
-            parameters_from_arrays(cls.parameter_class, under("parameters", arrays)),
+            parameters_from_arrays(type(cls.no_crf), under("parameters", arrays)),
             arrays["temperature"].item(),
         )

@@ -1,4 +1,4 @@
-"""The data term that both CRFs share: a classifier of the finest regions by all features."""
+"""Classifiers of regions with honest beliefs of training images, and the data term that both CRFs share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from anyscene.evaluation.baselines.classifier import (
@@ -14,45 +15,52 @@ from anyscene.evaluation.baselines.classifier import (
     TrainingRows,
     cross_fit,
 )
-from anyscene.evaluation.baselines.evidence import LabeledImage
+from anyscene.evaluation.baselines.evidence import Images
 
 
 @dataclass(frozen=True, eq=False)
-class DataTerm:
-    """A fitted classifier, and out-of-fold beliefs of each training image's finest regions, float32[n, C].
+class Stacked:
+    """A fitted classifier, and out-of-fold beliefs of each training image's regions, float32[n, C].
 
-    A CRF's parameters are chosen on the latter: on what it was fitted to, the classifier needs no CRF.
+    What is stacked on it learns from the latter: on what it was fitted to, the classifier needs no help.
     """
 
     classifier: RegionClassifier
     beliefs: list[NDArray[np.float32]]
 
 
+def fit_layer(
+    images: Images,
+    tables: Sequence[NDArray[np.float32]],
+    counts: Sequence[NDArray[np.int64]],
+    opinions: tuple[int, ...],
+    settings: ClassifierSettings,
+    random: Generator,
+) -> Stacked:
+    """Fit a classifier to one layer's regions of all images.
+
+    tables, counts : for each image float32[n, D] and labeled pixels by class, int64[n, C].
+    opinions : where class probabilities begin among the columns.
+    """
+    sizes = [len(table) for table in tables]
+    folds = np.repeat([image.fold for image in images], sizes)
+    rows = TrainingRows(np.concatenate(tables), np.concatenate(counts), folds, opinions)
+    classifier, belief = cross_fit(rows, settings, random)
+    return Stacked(classifier, np.split(belief, np.cumsum(sizes)[:-1]))
+
+
 def fit_data_term(
-    images: Sequence[LabeledImage],
+    images: Images,
     classes: int,
     settings: ClassifierSettings,
-    random: np.random.Generator,
+    random: Generator,
     sets: Sequence[str] | None = None,
-) -> DataTerm:
-    """Fit the classifier to the finest regions. sets : the feature sets that it looks at; none: all."""
-    classifier, belief = cross_fit(finest_rows(images, classes, sets), settings, random)
-    sizes = [len(image.evidence.features[-1]) for image in images]
-    return DataTerm(classifier, np.split(belief, np.cumsum(sizes)[:-1]))
-
-
-def finest_rows(
-    images: Sequence[LabeledImage], classes: int, sets: Sequence[str] | None = None
-) -> TrainingRows:
-    """The finest regions of all images, with the features of some sets (none: all)."""
-    sizes = [len(image.evidence.features[-1]) for image in images]
+) -> Stacked:
+    """Fit a classifier to the finest regions. sets : the feature sets that it looks at; none: all."""
     chosen = list(sets or images[0].evidence.widths)
-    return TrainingRows(
-        np.concatenate([image.evidence.columns(chosen) for image in images]),
-        np.concatenate([image.counts(classes)[-1] for image in images]),
-        np.repeat([image.fold for image in images], sizes),
-        images[0].evidence.opinions_among(chosen),
-    )
+    tables = [image.evidence.columns(chosen) for image in images]
+    counts = [image.counts(classes)[-1] for image in images]
+    return fit_layer(images, tables, counts, images[0].evidence.opinions_among(chosen), settings, random)
 
 
 def spread(count: int, most: int) -> list[int]:

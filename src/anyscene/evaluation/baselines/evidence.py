@@ -82,6 +82,9 @@ class LabeledImage:
         return layers
 
 
+Images = Sequence[LabeledImage]
+
+
 @dataclass(frozen=True, eq=False)
 class RegionSummary:
     """Where finest regions lie and what they look like, on average.

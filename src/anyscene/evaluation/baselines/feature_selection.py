@@ -13,18 +13,19 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from anyscene.evaluation.baselines.classifier import ClassifierSettings, cross_fit
-from anyscene.evaluation.baselines.data_term import finest_rows, fit_data_term, spread
+from anyscene.evaluation.baselines.classifier import ClassifierSettings
+from anyscene.evaluation.baselines.data_term import fit_data_term, spread
 from anyscene.evaluation.baselines.dcrf import RegionCrfLabeler
-from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
+from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
 from anyscene.evaluation.baselines.labeler import Arrays, BeliefMap, prefixed, under
 
 CostOf = Callable[[Sequence[str]], float]
 """Milliseconds that it takes to compute some feature sets, whatever they share counted once."""
 
-SEARCH_IMAGES = 8
+SEARCH_IMAGES = 24
 """Each stage's CRF is chosen on so many images: there are as many stages as feature sets."""
 
 TRIAL_IMAGES = 40
@@ -43,9 +44,9 @@ class FeatureSelection:
     @classmethod
     def fit(
         cls,
-        images: Sequence[LabeledImage],
+        images: Images,
         classes: int,
-        random: np.random.Generator,
+        random: Generator,
         settings: ClassifierSettings | None = None,
         cost_of: CostOf = len,
     ) -> FeatureSelection:
@@ -55,7 +56,7 @@ class FeatureSelection:
         stages = []
         for size in range(1, len(sequence) + 1):
             term = fit_data_term(images, classes, settings, random, sequence[:size])
-            stages.append(RegionCrfLabeler.on_data_term(term, images, classes, SEARCH_IMAGES))
+            stages.append(RegionCrfLabeler.on_data_term(term, images, SEARCH_IMAGES))
         return cls(sequence, tuple(stages))
 
     def label(self, evidence: ImageEvidence) -> BeliefMap:
@@ -84,9 +85,9 @@ class FeatureSelection:
 
 
 def choose_sequence(
-    images: Sequence[LabeledImage],
+    images: Images,
     classes: int,
-    random: np.random.Generator,
+    random: Generator,
     settings: ClassifierSettings,
     cost_of: CostOf,
 ) -> tuple[str, ...]:
@@ -99,12 +100,11 @@ def choose_sequence(
     )
 
     def accuracy(sets: Sequence[str]) -> float:
-        rows = finest_rows(few, classes, sets)
-        _, belief = cross_fit(rows, trial, random)
-        right = rows.counts[np.arange(len(belief)), belief.argmax(axis=1)].sum()
-        return float(right / max(rows.counts.sum(), 1))
+        belief = np.concatenate(fit_data_term(few, classes, trial, random, sets).beliefs)
+        return float(counts[np.arange(len(belief)), belief.argmax(axis=1)].sum() / max(counts.sum(), 1))
 
-    totals = finest_rows(few, classes).counts.sum(axis=0)
+    counts = np.concatenate([image.counts(classes)[-1] for image in few])
+    totals = counts.sum(axis=0)
     chosen: tuple[str, ...] = ()
     reached, spent = float(totals.max() / max(totals.sum(), 1)), 0.0
     left = list(images[0].evidence.widths)

@@ -7,20 +7,16 @@ as on a new image.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from anyscene.evaluation.baselines.classifier import (
-    ClassifierSettings,
-    RegionClassifier,
-    TrainingRows,
-    cross_fit,
-)
-from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
+from anyscene.evaluation.baselines.classifier import ClassifierSettings, RegionClassifier
+from anyscene.evaluation.baselines.data_term import fit_layer
+from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
 from anyscene.evaluation.baselines.labeler import Arrays, BeliefMap, prefixed, under
 from anyscene.learning.boosting import BoostingSettings
 
@@ -41,29 +37,20 @@ class InferenceMachine:
 
     @classmethod
     def fit(
-        cls,
-        images: Sequence[LabeledImage],
-        classes: int,
-        random: np.random.Generator,
-        settings: ClassifierSettings | None = None,
+        cls, images: Images, classes: int, random: Generator, settings: ClassifierSettings | None = None
     ) -> InferenceMachine:
         """Learn from labeled images of at least two folds."""
         counts = [image.counts(classes) for image in images]
+        own = images[0].evidence
+        opinions = own.opinions_among(list(own.widths))
         layers = []
         beliefs: list[Floats | None] = [None] * len(images)
-        for k in range(len(images[0].evidence.parents)):
-            inputs = [with_context(image.evidence, k, q) for image, q in zip(images, beliefs, strict=True)]
-            sizes = [len(x) for x in inputs]
-            own = images[0].evidence
-            rows = TrainingRows(
-                np.concatenate(inputs),
-                np.concatenate([layer_counts[k] for layer_counts in counts]),
-                np.repeat([image.fold for image in images], sizes),
-                own.opinions_among(list(own.widths)),
-            )
-            classifier, belief = cross_fit(rows, settings or SETTINGS, random)
-            layers.append(classifier)
-            beliefs = list(np.split(belief, np.cumsum(sizes)[:-1]))
+        for k in range(len(own.parents)):
+            tables = [with_context(image.evidence, k, q) for image, q in zip(images, beliefs, strict=True)]
+            own_counts = [layers_of_image[k] for layers_of_image in counts]
+            found = fit_layer(images, tables, own_counts, opinions, settings or SETTINGS, random)
+            layers.append(found.classifier)
+            beliefs = list(found.beliefs)
         return cls(tuple(layers))
 
     def label(self, evidence: ImageEvidence) -> BeliefMap:

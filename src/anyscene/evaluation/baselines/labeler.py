@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
+from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
 from anyscene.model.kernels import BELIEF_FLOOR
 
 if TYPE_CHECKING:
@@ -34,6 +34,11 @@ class BeliefMap:
         labels: NDArray[np.int16] = self.belief.argmax(axis=1).astype(np.int16)[self.cells]
         return labels
 
+    def accuracy(self, truth: NDArray[np.int16]) -> float:
+        """Share of the pixels of known truth that are labeled right; 0 when there are none."""
+        known = truth >= 0
+        return float((self.labels()[known] == truth[known]).mean()) if known.any() else 0.0
+
     def loss(self, truth: NDArray[np.int16]) -> float:
         """Mean cross-entropy over the pixels of known truth; 0 when there are none."""
         known = truth >= 0
@@ -50,7 +55,7 @@ class Labeler(Protocol):
     name: ClassVar[str]
 
     @classmethod
-    def fit(cls, images: Sequence[LabeledImage], classes: int, random: np.random.Generator) -> Self:
+    def fit(cls, images: Images, classes: int, random: np.random.Generator) -> Self:
         """Learn from labeled images of at least two folds; nothing else is ever looked at."""
         ...
 

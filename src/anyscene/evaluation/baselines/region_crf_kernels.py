@@ -1,4 +1,4 @@
-"""The compiled loop of the region CRF: two Gaussian kernels made into one matrix of messages."""
+"""The compiled loop of the region CRF: Gaussian kernels added up to one matrix of messages."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def combine(
-    first: NDArray[np.float32],
-    second: NDArray[np.float32],
-    first_scale: NDArray[np.float32],
-    second_scale: NDArray[np.float32],
+def add_scaled(
+    kernel: NDArray[np.float32],
+    row_scale: NDArray[np.float32],
+    column_scale: NDArray[np.float32],
+    total: NDArray[np.float32],
 ) -> None:
-    """Replace `first` by sᵢ·first·sⱼ + tᵢ·second·tⱼ, with zeros on the diagonal."""
-    for i in range(first.shape[0]):
-        for j in range(first.shape[1]):
-            first[i, j] = first_scale[i] * first_scale[j] * first[i, j] + (
-                second_scale[i] * second_scale[j] * second[i, j]
-            )
-        first[i, i] = 0
+    """Add row_scaleᵢ · kernelᵢⱼ · column_scaleⱼ to totalᵢⱼ."""
+    for i in range(kernel.shape[0]):
+        for j in range(kernel.shape[1]):
+            total[i, j] += row_scale[i] * kernel[i, j] * column_scale[j]
