@@ -18,7 +18,7 @@ def labeling(labels, confidence, cost=0.0):
     ("budget", "cost", "late"), [(2, 2.4, False), (2, 2.6, True), (100, 104, False), (100, 106, True)]
 )
 def test_late_is_more_than_five_percent_or_half_a_millisecond_over(budget, cost, late):
-    assert is_late(labeling([0], [1], cost), budget) is late
+    assert is_late(cost, budget) is late
 
 
 def test_confidence_that_is_right_as_often_as_it_says_has_no_error():

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyscene.engine.deciding import LearnedDecider, PolicyDecider, decider_for
-from anyscene.engine.foresight import Foresight
+from anyscene.engine.foresight import Foresight, Most
 from anyscene.features.costs import CostModel
+from anyscene.model.plans import Plan
 from anyscene.model.policies import LearnedPolicy, LinearQ, StaticPolicy
 from tests.worlds import random_model, seeds, some_costs, walk_randomly
 
@@ -24,8 +25,9 @@ def test_both_ways_decide_alike(seed, steps, most, share, stop_below):
     _, model, state = walk_randomly(seed, steps)
     policy = some_policy(random, model, stop_below)
     foresight = Foresight(some_costs(), CostModel("made up", {}))
-    fast = LearnedDecider(model, policy, foresight).decide(state, (), share, most)
-    slow = PolicyDecider(model, policy, foresight).decide(state, (), share, most)
+    limits = Most(most, most / 2)
+    fast = LearnedDecider(model, policy, foresight).decide(state, (), share, limits)
+    slow = PolicyDecider(model, policy, foresight).decide(state, (), share, limits)
     assert (fast is None) == (slow is None)
     if fast is not None:
         assert fast.action == slow.action
@@ -37,3 +39,24 @@ def test_the_fast_way_is_taken_for_learned_policies_only():
     model, foresight = random_model(random), Foresight(some_costs(), CostModel("made up", {}))
     assert isinstance(decider_for(model, some_policy(random, model), foresight), LearnedDecider)
     assert isinstance(decider_for(model, StaticPolicy((0, 1)), foresight), PolicyDecider)
+
+
+def test_by_a_deadline_the_best_plan_that_fits_is_carried_out():
+    random = np.random.default_rng(0)
+    _, model, state = walk_randomly(0, 0)
+    foresight = Foresight(some_costs(), CostModel("made up", {}))
+    price = model.situation(state).costs
+    updates = [4, 5, 6, 7]
+    cheap, dear = min(updates, key=price.__getitem__), max(updates, key=price.__getitem__)
+    plans = (Plan((cheap,), (0.1, 0.1 + price[cheap])), Plan((dear,), (0.1, 0.1 + price[dear])))
+    policy = some_policy(random, model)
+    decider = LearnedDecider(model, policy, foresight, plans)
+
+    def choice(most, taken=()):
+        return decider.decide(state, taken, 1.0, Most(most, most))
+
+    assert choice(price[dear] + 0.01).action == dear
+    assert choice(price[dear] - 0.01).action == cheap
+    assert choice(price[dear] + 0.01, (cheap,)) is None  # carried out, and no plan goes on from there
+    unplanned = LearnedDecider(model, policy, foresight).decide(state, (), 1.0, Most(np.inf, np.inf))
+    assert choice(np.inf) == unplanned

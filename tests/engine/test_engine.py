@@ -100,7 +100,8 @@ def test_no_action_is_offered_that_would_not_fit(engine, scenes, budget):
     )
     steps = {
         **engine.foresight.calibration.steps,
-        "action": StepCost(0.5, 0, 0, 1.5),
+        "action:update": StepCost(0.5, 0, 0, 1.5),
+        "action:split": StepCost(0.5, 0, 0, 1.5),
         "paint:image": StepCost(1.0, 0, 0, 1.0),
     }
     foresight = Foresight(slow, CostModel("made up", steps))
@@ -213,5 +214,7 @@ def test_a_calibration_is_kept_and_made_again_when_a_step_is_missing(engine):
     kept = load_calibration(calibration_key(bank))
     assert kept is not None
     assert calibration_for(learned.model, learned.policy, bank) == kept
-    save_calibration(CostModel(kept.key, {name: kept.steps[name] for name in kept.steps if name != "action"}))
-    assert "action" in calibration_for(learned.model, learned.policy, bank).steps
+    save_calibration(
+        CostModel(kept.key, {name: kept.steps[name] for name in kept.steps if name != "action:split"})
+    )
+    assert "action:split" in calibration_for(learned.model, learned.policy, bank).steps

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from anyscene.engine import foresight
 from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
-from anyscene.engine.foresight import Foresight, foresee, frame_share
+from anyscene.engine.foresight import Foresight, Most, foresee, frame_share
 from anyscene.features import Bank, Charge, Work, calibration
 from anyscene.features.costs import CostModel, StepCost, calibration_key, load_calibration, save_calibration
 from anyscene.hierarchy import LAYERS, working_frame
@@ -91,8 +91,7 @@ def with_own_steps(base: CostModel, model: Model, policy: Policy, bank: Bank, ro
         for again in walks
         for same in zip(*again, strict=True)
     ]
-    whole = _whole_actions(taken, model, steps, bank)
-    return CostModel(base.key, {**steps.steps, foresight.ACTION: whole})
+    return CostModel(base.key, {**steps.steps, **_whole_actions(taken, model, steps, bank)})
 
 
 def _walk(model: Model, decider: Decider, bank: Bank, image: Image, seed: int) -> list[Taken]:
@@ -104,7 +103,7 @@ def _walk(model: Model, decider: Decider, bank: Bank, image: Image, seed: int) -
     taken: list[Taken] = []
     while True:
         begun = time.thread_time()
-        decider.decide(state, (), share, inf)
+        decider.decide(state, (), share, Most(inf, inf))
         deciding = _ms_since(begun)
         situation = model.situation(state)
         action = at_random.choose(situation)
@@ -154,12 +153,8 @@ def _frame_and_paint(sides: tuple[int, int]) -> list[Charge]:
     return [framing, Charge(Work(foresight.PAINT, pixels), _ms_since(begun))]
 
 
-def _whole_actions(taken: Sequence[Taken], model: Model, steps: CostModel, bank: Bank) -> StepCost:
-    """Compare what actions took with what their steps typically take.
-
-    Two measures, because the shortest actions vary most: a factor that long ones need, and milliseconds that
-    are added for the short ones' sake.
-    """
+def _whole_actions(taken: Sequence[Taken], model: Model, steps: CostModel, bank: Bank) -> dict[str, StepCost]:
+    """Compare what actions took with what their steps typically take, for each kind of action."""
     costs = foresee(steps, bank, model.costs.branching)
     foreseen = []
     for step in taken:
@@ -167,6 +162,18 @@ def _whole_actions(taken: Sequence[Taken], model: Model, steps: CostModel, bank:
         typical = costs.of_actions(seen.state, seen.pool, seen.coverage, step.frame_share)
         foreseen.append(typical[step.action])
     typical, actual = np.array(foreseen), np.array([step.ms for step in taken])
+    splits = model.pool.chain_of[[step.action for step in taken]] < 0
+    kinds = {foresight.WHOLE_UPDATE: ~splits, foresight.WHOLE_SPLIT: splits}
+    return {kind: _exceeding(typical[those], actual[those]) for kind, those in kinds.items()}
+
+
+def _exceeding(typical: NDArray[np.float64], actual: NDArray[np.float64]) -> StepCost:
+    """By what actions exceed what is typical of them: a factor, which long ones need, and some milliseconds.
+
+    The shortest vary most.
+    """
+    if not len(typical):
+        return StepCost(LEAST_PAD_MS, 0.0, 0.0, HIGH_MARGIN)
     long = typical >= LONG_MS
     ratio = float(np.quantile(actual[long] / typical[long], HIGH_QUANTILE)) if long.any() else 1.0
     high = max(1.0, ratio) * HIGH_MARGIN

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from anyscene.engine import decision_kernels
-from anyscene.engine.foresight import Foresight
+from anyscene.engine.foresight import Foresight, Most
 from anyscene.model.costs import ActionCosts
 from anyscene.model.plans import DONE, NOTHING_FITS, Plan, pursue
 from anyscene.model.policies import LearnedPolicy, Policy, remaining
@@ -29,9 +29,7 @@ class Decision(NamedTuple):
 class Decider(Protocol):
     """Chooses among the actions that typically take at most `most` milliseconds here."""
 
-    def decide(
-        self, state: State, taken: tuple[int, ...], frame_share: float, most: float
-    ) -> Decision | None:
+    def decide(self, state: State, taken: tuple[int, ...], frame_share: float, most: Most) -> Decision | None:
         """Return the choice; None when nothing fits or nothing is worth its cost."""
         ...
 
@@ -44,13 +42,12 @@ class PolicyDecider:
         self._policy = policy
         self._foresight = foresight
 
-    def decide(
-        self, state: State, taken: tuple[int, ...], frame_share: float, most: float
-    ) -> Decision | None:
+    def decide(self, state: State, taken: tuple[int, ...], frame_share: float, most: Most) -> Decision | None:
         """Offer the policy what changes something and fits."""
         situation = self._model.situation(state, taken)
         predicted = self._foresight.of_actions(state, self._model.pool, situation.coverage, frame_share)
-        action = self._policy.choose(replace(situation, offered=situation.offered & (predicted <= most)))
+        limit = np.where(self._model.pool.chain_of >= 0, most.update, most.split)
+        action = self._policy.choose(replace(situation, offered=situation.offered & (predicted <= limit)))
         if action is None:
             return None
         return Decision(action, float(situation.costs[action]), float(predicted[action]))
@@ -80,15 +77,13 @@ class LearnedDecider:
             *(np.ascontiguousarray(part) for part in (q.state, q.action, q.own)),
         )
 
-    def decide(
-        self, state: State, taken: tuple[int, ...], frame_share: float, most: float
-    ) -> Decision | None:
+    def decide(self, state: State, taken: tuple[int, ...], frame_share: float, most: Most) -> Decision | None:
         """Return the plan's next action, or the policy's choice among those that change something and fit."""
         if state.steps >= self._max_steps:
             return None
         upcoming, loyalty = remaining(self._policy.guide, taken), self._policy.loyalty
-        if self._plans and most < inf:
-            planned = pursue(self._plans, self._plan_costs, taken, most / frame_share)
+        if self._plans and most.update < inf:
+            planned = pursue(self._plans, self._plan_costs, taken, most.update / frame_share)
             if planned == DONE:
                 return None
             if planned != NOTHING_FITS:
@@ -109,7 +104,8 @@ class LearnedDecider:
             np.array(upcoming, np.int64),
             loyalty,
             frame_share,
-            most,
+            most.update,
+            most.split,
         )
         stops = action < 0 or (not guided and q <= self._policy.stop_below)
         return None if stops else Decision(action, cost, predicted)

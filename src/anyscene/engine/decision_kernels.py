@@ -18,7 +18,7 @@ def rank(  # type: ignore[no-untyped-def]
     step, region, tree, read, grow, branching, pooling, items, item_start, item,
     local_step, local_region, local_tree, local_read, local_grow, local_pooling, local_items,
     local_item_start, local_item,
-    state_weights, action_weights, own_weights, upcoming, loyalty, share, most,
+    state_weights, action_weights, own_weights, upcoming, loyalty, share, most_update, most_split,
 ):  # fmt: skip
     """Return the policy's choice among what fits (-1: none), Q̂, cost, time here, and whether guided.
 
@@ -99,7 +99,7 @@ def rank(  # type: ignore[no-untyped-def]
             price = step + evidence[a] + regions * (missing * tree + read)
             here = local_step + local_evidence[a] + regions * (missing * local_tree + local_read)
         here *= share
-        if here > most:
+        if here > (most_split if chain_of[a] < 0 else most_update):
             continue
         q = common
         for k in range(3):

@@ -19,7 +19,7 @@ from anyscene.engine.calibration import calibration_for
 from anyscene.engine.clock import Budget, Clock, parse_budget
 from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
-from anyscene.engine.foresight import REFERENCE, Foresight, foresee, frame_share
+from anyscene.engine.foresight import REFERENCE, Foresight, Most, foresee, frame_share
 from anyscene.errors import ConfigError, DataError
 from anyscene.features import Bank, FeatureSet
 from anyscene.features.hypercolumn.watchdog import OutOfTime
@@ -197,9 +197,8 @@ class Run:
         self._predicted_ms = self._actual_ms = 0.0
         self._size = (image.shape[0], image.shape[1])
         self.frame_share = frame_share(self._size)
-        pixels = self._size[0] * self._size[1]
         shows_detail = bool(learned.model.pool.ladder)
-        self._reserve = foresight.painting(pixels, shows_detail) if clock.has_deadline else 0.0
+        self._reserve = foresight.painting(self._size, shows_detail) if clock.has_deadline else 0.0
         self._framing = foresight.framing(self._size)
 
     def advance(self) -> bool:
@@ -247,7 +246,7 @@ class Run:
 
     def fits(self, typical_ms: float) -> bool:
         """Tell whether something that typically takes so long will hardly ever miss the deadline."""
-        return typical_ms <= self._most_that_fits()
+        return typical_ms <= self._most_that_fits().update
 
     def is_sure(self, until: float | None) -> bool:
         """Tell whether the mean confidence is at least `until`; never, if that is None."""
@@ -289,10 +288,10 @@ class Run:
         """What beliefs are tempered by to be probabilities."""
         return self._learned.temperature
 
-    def _most_that_fits(self) -> float:
-        """The typical time of the longest action that may be taken now."""
+    def _most_that_fits(self) -> Most:
+        """The typical times of the longest actions that may be taken now."""
         if not self.clock.has_deadline:
-            return inf
+            return Most(inf, inf)
         framing = self._framing if self.evidence is None else 0.0
         # Where this image's steps have taken longer than foretold, others compete for the machine now.
         slowness = max(1.0, self._actual_ms / max(self._predicted_ms, LEAST_TELLING_MS))

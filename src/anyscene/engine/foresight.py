@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,8 @@ from anyscene.model.state import State
 
 DECIDE, SPLIT, UPDATE, FRAME, PAINT = "decide", "split", "update", "frame", "paint:image"
 DETAIL = "paint:detail"
-ACTION = "action"
-OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, ACTION)
+WHOLE_UPDATE, WHOLE_SPLIT = "action:update", "action:split"
+OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, WHOLE_UPDATE, WHOLE_SPLIT)
 """The engine's own steps, measured beside those of trees and features.
 
 | step | pixels | regions |
@@ -30,9 +31,9 @@ OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, ACTION)
 | `paint:image` | of the image | |
 | `paint:detail` | | leaves, in a working frame with a map that shows detail |
 
-`action` is a whole action: hardly any exceeds `high` times what is typical and `fixed` milliseconds more (the
-shortest vary most). The factors of single steps would add up to far more, because not all of them are slow at
-once.
+`action:update` and `action:split` are whole actions: hardly any exceeds `high` times what is typical and
+`fixed` milliseconds more (the shortest vary most). The factors of single steps would add up to far more,
+because not all of them are slow at once.
 """
 
 REFERENCE = (360, 480)
@@ -43,6 +44,13 @@ MANY_LEAVES = 1000
 
 FIXED_SHARE = 0.4
 """How much of what an action takes in a frame of REFERENCE does not depend on the frame's size."""
+
+
+class Most(NamedTuple):
+    """What an action may typically take, by its kind, so that it hardly ever exceeds the time there is."""
+
+    update: float
+    split: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +69,10 @@ class Foresight:
         """Return what each action typically takes, float64[A]. frame_share : see `frame_share`."""
         return self.actions.of_actions(state, pool, coverage) * frame_share
 
-    def most_that_fits(self, left: float) -> float:
-        """Return the largest typical cost of an action that will hardly ever exceed `left` milliseconds."""
-        action = self.calibration.steps[ACTION]
-        return (left - action.fixed) / action.high
+    def most_that_fits(self, left: float) -> Most:
+        """Return the largest typical costs of actions that will hardly ever exceed `left` milliseconds."""
+        kinds = (self.calibration.steps[step] for step in (WHOLE_UPDATE, WHOLE_SPLIT))
+        return Most(*((left - action.fixed) / action.high for action in kinds))
 
     def framing(self, size: tuple[int, int]) -> float:
         """Return what making the working frame of an image of this size hardly ever exceeds."""
@@ -72,10 +80,18 @@ class Foresight:
             return 0.0  # such images are used as they are
         return self.calibration.predict(FRAME, size[0] * size[1])[1]
 
-    def painting(self, pixels: int, shows_detail: bool) -> float:
-        """Return what painting so many pixels, or the detail of a frame as well, hardly ever exceeds."""
-        detail = self.calibration.predict(DETAIL, regions=MANY_LEAVES)[1] if shows_detail else 0.0
-        return self.calibration.predict(PAINT, pixels)[1] + detail
+    def typical_painting(self) -> float:
+        """Return what painting the detail of a working frame typically takes."""
+        return self.calibration.predict(DETAIL, regions=1)[0]
+
+    def painting(self, size: tuple[int, int], shows_detail: bool) -> float:
+        """Return what painting an image hardly ever exceeds. shows_detail : whether maps may show detail."""
+        leaves = self.calibration.predict(PAINT, size[0] * size[1])[1]
+        if not shows_detail:
+            return leaves
+        detail = self.calibration.predict(DETAIL, regions=MANY_LEAVES)[1]
+        # Detail is painted in the working frame; a larger image repeats its pixels.
+        return max(leaves, detail) if max(size) <= WORKING_LONG_SIDE else leaves + detail
 
 
 def frame_share(size: tuple[int, int]) -> float:
@@ -91,7 +107,7 @@ def foresee(calibration: CostModel, bank: Bank, branching: NDArray[np.float64]) 
     split, update = (calibration.steps[step] for step in (SPLIT, UPDATE))
     overheads = {
         "start": 0.0,
-        "step": calibration.predict(DECIDE, regions=MANY_LEAVES)[0] + max(split.fixed, update.fixed),
+        "step": calibration.predict(DECIDE, regions=MANY_LEAVES)[0] + update.fixed,
         "region": split.per_region,
         "tree": update.per_pixel,
         "input": update.per_region,
