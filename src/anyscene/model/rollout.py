@@ -72,11 +72,18 @@ class Trajectory:
 
 
 def walk(
-    model: Model, policy: Policy, evidence: Evidence, start: State | None = None, budget: float = np.inf
+    model: Model,
+    policy: Policy,
+    evidence: Evidence,
+    start: State | None = None,
+    budget: float = np.inf,
+    taken: tuple[int, ...] = (),
 ) -> Iterator[tuple[Situation, int, State]]:
-    """Yield (situation, action, next state) until the policy stops or the next action passes the budget."""
+    """Yield (situation, action, next state) until the policy stops or the next action passes the budget.
+
+    taken : the actions that led to `start`; a policy with a guide goes by them.
+    """
     state = model.start() if start is None else start
-    taken: tuple[int, ...] = ()
     while True:
         situation = model.situation(state, taken)
         action = policy.choose(situation)
@@ -124,7 +131,8 @@ def true_action_value(
     after = loss_of(state)
     rewards = [reward(before, after, float(situation.costs[action]))]
     if gamma > 0:
-        for _, _, following in walk(model, policy, evidence, start=state):
+        taken = (*situation.taken, action)
+        for _, _, following in walk(model, policy, evidence, start=state, taken=taken):
             loss = loss_of(following)
             rewards.append(reward(after, loss, following.cost - state.cost))
             state, after = following, loss
