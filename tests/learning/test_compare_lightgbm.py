@@ -26,14 +26,14 @@ def test_accuracy_is_within_0_3_points_of_lightgbm():
 
     def rows(x, y):
         uniform = np.full((len(x), 6), 1 / 6, np.float32)
-        return Rows(bins.apply(x), eye[y], uniform, np.ones(len(x), np.float32), np.zeros(len(x), np.int8))
+        return Rows(bins.apply(x), eye[y], uniform, np.ones(len(x), np.float32))
 
     fresh = rows(fresh_x, fresh_y)
     settings = BoostingSettings(
         depth=5, shrinkage=0.15, regularisation=2.0, least_curvature=4.0, column_share=0.4
     )
-    for tree in boost(rows(x, y), 300, 1, settings, random):
-        tree.apply(fresh.belief, fresh.binned, np.full(len(fresh_x), -1, np.int8))
+    for tree in boost(rows(x, y), 300, settings, random):
+        tree.apply(fresh)
     ours = np.mean(fresh.belief.argmax(axis=1) == fresh_y)
     rival = lightgbm.LGBMClassifier(n_estimators=100, n_jobs=1, verbose=-1).fit(x, y)
     assert ours >= np.mean(rival.predict(fresh_x) == fresh_y) - 0.003

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import as_behaviour
-from anyscene.model.curves import budget_grid, mean_curve, score_against
+from anyscene.model.curves import accuracy_at, budget_grid, mean_curve, score_against
 from anyscene.model.policies import (
     LearnedPolicy,
     LinearQ,
@@ -31,11 +32,26 @@ from anyscene.model.rollout import Trajectory, rollout, walk
 TAIL = 1.5
 """Policies are judged up to this many times the static sequence's full cost: what they end with counts."""
 
-LOYALTIES = (1e6, 3.0, 1.0, 0.3, 0.0)
+LOYALTIES = (1e6, 1.0, 0.3, 0.0)
 """How loyal to its guide a learned policy may be."""
 
 CLEARLY = 0.001
-"""By so much must a less loyal policy be better: judges are few."""
+"""By so much, and by more than the standard error, must a bolder policy be better: judges are few."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A policy, its score on the judging images, and the area under its curve on each of them."""
+
+    policy: LearnedPolicy
+    score: float
+    areas: NDArray[np.float64]
+
+    def clearly_better_than(self, other: Judged) -> bool:
+        """Whether the score is higher by more than chance explains, going by the images' differences."""
+        difference = self.areas - other.areas
+        doubt = float(difference.std() / np.sqrt(len(difference)))
+        return self.score - other.score > max(CLEARLY, doubt)
 
 
 def learn_policies(
@@ -63,20 +79,21 @@ def learn_policies(
     walks = _first_behaviours(proposals, len(chosen), np.random.default_rng(walk_seed))
     experience = explore_all(starts, walks)
     random = np.random.default_rng(explore_seed)
-    candidates: list[tuple[float, LearnedPolicy]] = []
+    candidates: list[Judged] = []
     for gamma in gammas:
         own = replace(settings, gamma=gamma)
         note = partial(on_iteration, gamma)
-        q = iterate(starts, experience, own, random, lambda q: judge.best_policy(q)[0], note)
+        q = iterate(starts, experience, own, random, lambda q: judge.best_policy(q).score, note)
         candidates.append(judge.best_policy(q))
         experience.forget_values()
-    _, best = max(candidates, key=lambda candidate: candidate[0])
+    best = max(candidates, key=lambda candidate: candidate.score)
     myopic = fit_myopic(experience, settings, len(model.actions))
-    return {"D-NM": best, "D-M": judge.with_stop(LearnedPolicy(myopic))[1]}
+    return {"D-NM": best.policy, "D-M": judge.with_stop(LearnedPolicy(myopic)).policy}
 
 
 class Judge:
-    """Says how good a Q-function is on held-out images, how loyal its policy should be and when to stop.
+    """Says how good a Q-function is on held-out images, which guide its policy should follow, how loyally,
+    and when to stop.
 
     The score is the area under the curve over log cost, from the first label to beyond the static sequence's
     full cost, less a part of the largest shortfall against the static sequence, and of the largest against
@@ -86,7 +103,8 @@ class Judge:
     def __init__(self, proposals: Proposals, threads: int) -> None:
         self._model = proposals.model
         self._threads = threads
-        self._guide = proposals.guide
+        # From the safest on: whoever follows S-M and goes on after its end cannot fall behind it.
+        self._guides = [g for g in dict.fromkeys((proposals.sequences[0], proposals.guide)) if g]
         static = constant(StaticPolicy(proposals.sequences[0]))
         self._images = self._model.corpus.policy_parts()[1]
         runs = run_all(self._model, static, self._images, threads)
@@ -94,30 +112,35 @@ class Judge:
         self._budgets = np.geomspace(max(first, least_budget(self._model)), TAIL * full, 256)
         self._static = mean_curve(runs, self._budgets)
 
-    def best_policy(self, q: LinearQ) -> tuple[float, LearnedPolicy]:
-        """Return the best policy that this Q-function makes with the guide, and its score."""
-        loyalties = LOYALTIES if self._guide else (0.0,)
-        policies = [LearnedPolicy(q, guide=self._guide, loyalty=loyalty) for loyalty in loyalties]
+    def best_policy(self, q: LinearQ) -> Judged:
+        """Return the best policy that this Q-function makes with S-M's sequence or the searched guide.
+
+        A policy that differs more from S-M takes the place of one before it only where it is clearly better.
+        """
+        choices = product(LOYALTIES, self._guides)
+        policies = [LearnedPolicy(q, guide=guide, loyalty=loyalty) for loyalty, guide in choices]
         best, *others = (self.with_stop(policy) for policy in policies)
         for judged in others:
-            if judged[0] > best[0] + CLEARLY:
+            if judged.clearly_better_than(best):
                 best = judged
         return best
 
-    def with_stop(self, policy: LearnedPolicy) -> tuple[float, LearnedPolicy]:
-        """Return the best score, and the policy with the level of Q̂ at or below which stopping gives it.
+    def with_stop(self, policy: LearnedPolicy) -> Judged:
+        """Return the policy with the level of Q̂ at or below which stopping gives the best score.
 
         Levels are tried from never stopping upwards; of equally good ones the one that stops first is taken.
         """
-        runs = map_threads(partial(_watched, self._model, policy), self._images, self._threads)
-        values = np.concatenate([best for best, _ in runs])
+        watched = map_threads(partial(_watched, self._model, policy), self._images, self._threads)
+        values = np.concatenate([best for best, _ in watched])
         values = values[np.isfinite(values)]
         levels = (
             [-np.inf, *np.unique(np.quantile(values, np.linspace(0, 1, 21)))] if len(values) else [-np.inf]
         )
-        scores = [self._score([_stopped(*run, level) for run in runs]) for level in levels]
+        stopped = [[_stopped(*run, level) for run in watched] for level in levels]
+        scores = [self._score(runs) for runs in stopped]
         best = max(range(len(levels)), key=lambda i: (scores[i], i))
-        return scores[best], replace(policy, stop_below=float(levels[best]))
+        areas = np.array([accuracy_at(run, self._budgets).mean() for run in stopped[best]])
+        return Judged(replace(policy, stop_below=float(levels[best])), scores[best], areas)
 
     def _score(self, runs: Sequence[Trajectory]) -> float:
         return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL)
