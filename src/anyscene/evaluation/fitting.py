@@ -148,7 +148,7 @@ def _training_images(data: DataSet, banks: Banks, report: Report) -> list[Labele
     if len(chosen) < 2:
         raise DataError(f"{data.name} has {len(chosen)} labeled training images; baselines need more")
     cache = FeatureCache(cache_dir() / "features")
-    fold_of = _folds(data)
+    fold_of = stacking_folds(data)
     images = []
     for done, index in enumerate(chosen):
         scene = scenes[index]
@@ -162,7 +162,7 @@ def _training_images(data: DataSet, banks: Banks, report: Report) -> list[Labele
     return images
 
 
-def _folds(data: DataSet) -> dict[str, int]:
+def stacking_folds(data: DataSet) -> dict[str, int]:
     """Four folds: each half of the training images cut in two, neighbours together.
 
     With the halves alone as folds, a classifier would learn to trust the network of one half and be judged

@@ -58,9 +58,9 @@ class CrfLabeler(ABC, Generic[Parameters]):
         return cls.on_data_term(term, images)
 
     @classmethod
-    def on_data_term(cls, term: Stacked, images: Images, search_images: int | None = None) -> Self:
+    def on_data_term(cls, term: Stacked, images: Images) -> Self:
         """Learn the CRF for a data term fitted to these images, trying parameters on some of them."""
-        chosen = spread(len(images), search_images or cls.search_images)
+        chosen = spread(len(images), cls.search_images)
         few = [(term.beliefs[i], images[i].evidence, images[i].truth) for i in chosen]
 
         def accuracies(parameters: Any) -> NDArray[np.float64]:

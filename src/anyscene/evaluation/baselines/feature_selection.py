@@ -25,9 +25,6 @@ from anyscene.evaluation.baselines.labeler import Arrays, BeliefMap, prefixed, u
 CostOf = Callable[[Sequence[str]], float]
 """Milliseconds that it takes to compute some feature sets, whatever they share counted once."""
 
-SEARCH_IMAGES = 24
-"""Each stage's CRF is chosen on so many images: there are as many stages as feature sets."""
-
 TRIAL_IMAGES = 40
 TRIAL_TREES, TRIAL_SAMPLES = 20, 6000
 """Sets are tried by small classifiers: which one is best shows early."""
@@ -56,7 +53,7 @@ class FeatureSelection:
         stages = []
         for size in range(1, len(sequence) + 1):
             term = fit_data_term(images, classes, settings, random, sequence[:size])
-            stages.append(RegionCrfLabeler.on_data_term(term, images, SEARCH_IMAGES))
+            stages.append(RegionCrfLabeler.on_data_term(term, images))
         return cls(sequence, tuple(stages))
 
     def label(self, evidence: ImageEvidence) -> BeliefMap:
