@@ -155,3 +155,18 @@ def test_a_crop_in_hand_is_not_extracted_again(street):
 def test_view_and_tree_must_be_of_one_frame(bank, street):
     with pytest.raises(ConfigError, match="use one"):
         RegionFeatures(bank, View(street[:50]), Tree(street))
+
+
+def test_the_image_as_a_whole_takes_the_mean_of_a_smooth_map(street):
+    """No grid is drawn and no taps are built for it."""
+
+    class Ramp(Echo):
+        def extract(self, view, rect, stride):
+            return np.arange(12, dtype=np.float32).reshape(3, 4, 1)
+
+    regions, _ = region_features({"echo": Ramp()}, street)
+    foreseen = [work.step for work in regions.pending("echo", 0)]
+    np.testing.assert_allclose(regions.features("echo", 0), [[5.5]])
+    assert steps(regions) == foreseen == ["extract:echo", "average:echo", "finish:echo"]
+    assert regions.covered("echo", 0).all()
+    assert len(np.unique(regions.features("echo", 4))) > 4

@@ -89,7 +89,7 @@ class Foresight:
         leaves = self.calibration.predict(PAINT, size[0] * size[1])[1]
         if not shows_detail:
             return leaves
-        detail = self.calibration.predict(DETAIL, regions=MANY_LEAVES)[1]
+        detail = self.calibration.predict(DETAIL, regions=MANY_LEAVES)[1] * frame_share(size)
         # Detail is painted in the working frame; a larger image repeats its pixels.
         return max(leaves, detail) if max(size) <= WORKING_LONG_SIDE else leaves + detail
 

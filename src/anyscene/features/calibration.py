@@ -65,7 +65,7 @@ def measure(bank: Bank, images: Iterable[Image]) -> list[Charge]:
             if layer:
                 with ledger.charge(growth_work(tree, layer)):
                     tree.grow(layer + 1)
-            if layer % 2:
+            if layer % 2 or layer == 0:
                 for name in bank:
                     regions.features(name, layer)
         with ledger.charge(Work("paint", image.shape[0] * image.shape[1], len(tree.areas[-1]))):

@@ -183,6 +183,13 @@ class Sums:
         return self.table[:, -1]
 
 
+def average(piece: Piece, blocks: int) -> Sums:
+    """The sums of a single region that is the whole frame, of so many blocks: the mean of a map's cells."""
+    cells = piece.values.reshape(-1, piece.values.shape[2])
+    mean = cells.mean(axis=0, dtype=np.float64)
+    return Sums(np.concatenate([mean * blocks, [blocks, blocks]])[None])
+
+
 def pool(piece: Piece, pooling: Pooling, channels: int, grid: Grid) -> Sums:
     """Sum a piece over the regions of a grid; `channels` is the vocabulary of WORDS."""
     result = Sums.zeros(grid.regions, pooling.columns(channels))

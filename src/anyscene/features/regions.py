@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anyscene.errors import ConfigError
 from anyscene.features.layers import Layers
 from anyscene.features.ledger import Work
-from anyscene.features.pooling import Piece, Sums, pool, sum_up
+from anyscene.features.pooling import Piece, Pooling, Sums, average, pool, sum_up
 from anyscene.features.sets import SHAPES, Bank, FeatureSet
 from anyscene.features.tiles import Tiles
 from anyscene.features.view import Rect, View
@@ -128,7 +128,11 @@ class RegionFeatures:
                 work += [self.view.shared_work(*wanted) for wanted in maps if not self.view.has(*wanted)]
             work += [_extraction(chosen, part, self.view.size) for part in missing]
             if self._pieces_in(chosen, layer) < len(in_hand) + len(missing):
-                work += self._pending_pooling(chosen, layer, missing)
+                latest = missing[-1] if missing else in_hand[-1].rect
+                if self._is_averaged(chosen, layer, latest):
+                    work.append(self._pool_work(chosen, layer))
+                else:
+                    work += self._pending_pooling(chosen, layer, missing)
         known = self._features.get((name, layer))
         if known is None or known[0] != len(in_hand) + len(missing):
             work.append(self._finish_work(chosen, layer))
@@ -171,7 +175,11 @@ class RegionFeatures:
         """A layer's sums, brought up to date together with those of its level that lag equally."""
         pieces = self._extracted(chosen, layer)
         done = self._pieces_in(chosen, layer)
-        if done < len(pieces):
+        if done < len(pieces) and self._is_averaged(chosen, layer, pieces[-1].rect):
+            with self.view.ledger.charge(self._pool_work(chosen, layer)):
+                sums = average(pieces[-1], self.layers.blocks(layer))
+            self._pooled[chosen.name, layer] = _Pooled(sums, len(pieces))
+        elif done < len(pieces):
             lagging = [k for k in self.layers.level(layer) if self._pieces_in(chosen, k) == done]
             with self.view.ledger.charge(self._pool_work(chosen, layer)):
                 for piece in pieces[done:]:
@@ -208,10 +216,17 @@ class RegionFeatures:
                 fresh = (new.inside >= area) & (known.sums.inside < area)
                 known.sums.table[fresh] = new.table[fresh]
 
+    def _is_averaged(self, chosen: FeatureSet, layer: int, rect: Rect) -> bool:
+        """Whether the image as a whole takes the mean of a smooth map's cells: no grid is drawn for that."""
+        is_smooth = chosen.pooling is Pooling.MEAN and not (chosen.is_strided or chosen.local)
+        return layer == 0 and is_smooth and self._is_whole(rect)
+
     def _is_whole(self, rect: Rect) -> bool:
         return _holds(rect, self.view.rect)
 
     def _pool_work(self, chosen: FeatureSet, layer: int) -> Work:
+        if self._is_averaged(chosen, layer, self.view.rect):
+            return Work(f"average:{chosen.name}", chosen.extraction_pixels(self.view.rect, self.view.size))
         # A map finer than the grid is read in full.
         stride = min(self.layers.stride(layer), chosen.stride or self.layers.stride(layer))
         pixels = self.view.rect.area // stride**2

@@ -25,6 +25,9 @@ from anyscene.model.state import State
 SIZES = (1, 4, 12, 35, 100, 300, 800, 2000)
 TREES, INPUTS, ACTIONS = 20, 24, 64
 
+DETAIL_FRAME = (360, 480)
+"""Height and width of the frame in which painting detail is measured."""
+
 
 def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
     """Measure `start`, `step`, `region`, `tree` and `input` of ActionCosts on a made-up image."""
@@ -68,7 +71,7 @@ def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
 def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
     """Measure painting where two maps, the finer of half size, show detail, by how many leaves there are."""
     random = np.random.default_rng(0)
-    frame = cv2.resize(random.integers(0, 256, (23, 30, 3), dtype=np.uint8), (480, 360))
+    frame = cv2.resize(random.integers(0, 256, (23, 30, 3), dtype=np.uint8), DETAIL_FRAME[::-1])
     tree = Tree(frame)
     tree.grow(LAYERS)
     nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
@@ -83,7 +86,7 @@ def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
             rows = np.arange(len(leaves), dtype=np.int32)
             leaf_of_cell = Painter(tree, nodes, leaves, (45, 60))(rows)
             scores = blend_maps([(0.5, chances), (0.2, smaller)], classes)
-            return paint_detail(scores, of_leaf, leaf_of_cell, 1.2, (360, 480))
+            return paint_detail(scores, of_leaf, leaf_of_cell, 1.2, DETAIL_FRAME)
 
         found[len(leaves)] = _milliseconds(paint, rounds)
     return found

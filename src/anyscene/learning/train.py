@@ -30,7 +30,7 @@ from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.costing import action_costs
 from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to_example
 from anyscene.learning.guide import search_guide
-from anyscene.learning.overheads import measure_detail, measure_overheads
+from anyscene.learning.overheads import DETAIL_FRAME, measure_detail, measure_overheads
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.planning import make_plans
 from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
@@ -225,8 +225,10 @@ def price_actions(
         raise ConfigError(
             f"the cost file is not one of a training run ({error}); leave it out to measure"
         ) from error
-    painting = steps.predict("paint", frame.shape[0] * frame.shape[1], 2000)[0]
-    overheads["start"] += max(painting, overheads.pop("detail", 0.0))
+    pixels = frame.shape[0] * frame.shape[1]
+    painting = steps.predict("paint", pixels, 2000)[0]
+    detail = overheads.pop("detail", 0.0) * pixels / (DETAIL_FRAME[0] * DETAIL_FRAME[1])
+    overheads["start"] += max(painting, detail)
     return action_costs(
         bank, frame, lambda work: steps.predict(work.step, work.pixels, work.regions)[0], children, overheads
     )

@@ -41,7 +41,7 @@ class Rung(FeatureSet):
     pooling = Pooling.MEAN
     stride = 0
     local = False
-    version = 1
+    version = 2
 
     def __init__(self, network: Network, head: Head, scale: float, speaks: bool = True) -> None:
         self.name = rung_name(scale)
