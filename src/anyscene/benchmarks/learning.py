@@ -50,7 +50,7 @@ STREETS_CONFIG = TrainConfig(
     prune_images=6,
     pool=48,
 )
-ORACLE_IMAGES = 12
+ORACLE_IMAGES = 6
 """An oracle tries every action to its end in every state; some images are enough to see where it lies."""
 
 BLOCK = 20

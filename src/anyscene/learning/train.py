@@ -40,9 +40,10 @@ from anyscene.learning.run_folder import RunFolder
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.actions import Action
 from anyscene.model.costs import ActionCosts
-from anyscene.model.curves import area_over_log_cost, budget_grid
+from anyscene.model.curves import area_over_log_cost, budget_grid, mean_curve
 from anyscene.model.modelfile import TrainedModel, save_model
 from anyscene.model.policies import LearnedPolicy, LinearQ, Policy, StaticPolicy
+from anyscene.model.rollout import Trajectory
 
 Report = Callable[[str, int, int, str], None]
 """Told of progress: (stage, done, of how many, a word on the latest)."""
@@ -123,6 +124,7 @@ def _stages(
     proposals = propose(corpus, prices, config, folder, proposal_seed, report)
     policies = learn(proposals, config, folder, policy_seed, report)
     model = proposals.model
+    runs = _held_out_runs(proposals, policies, config.threads)
     network_arrays, graphs = banks.network()
     record = {
         "data": data.name,
@@ -132,7 +134,8 @@ def _stages(
         "config": config.model_dump(mode="json"),
         "anyscene": anyscene.__version__,
         "temperature": fit_temperature(model, policies["D-NM"]),
-        "held out": _held_out_figures(proposals, policies, config.threads),
+        "held out": _figures(runs),
+        "held-out curve": _curve(runs["D-NM"]),
     }
     return TrainedModel(
         classes=data.classes,
@@ -329,13 +332,17 @@ def learn(
     }
 
 
-def _held_out_figures(
+def _held_out_runs(
     proposals: Proposals, policies: Mapping[str, LearnedPolicy], threads: int
-) -> dict[str, Any]:
-    """Area under the curve and final accuracy of each policy on the held-out images."""
+) -> dict[str, list[Trajectory]]:
+    """What each policy does on the held-out images."""
     model = proposals.model
     named: dict[str, Policy] = {"S-M": StaticPolicy(proposals.sequences[0]), **policies}
-    runs = {name: run_all(model, constant(p), model.corpus.held_out, threads) for name, p in named.items()}
+    return {name: run_all(model, constant(p), model.corpus.held_out, threads) for name, p in named.items()}
+
+
+def _figures(runs: Mapping[str, Sequence[Trajectory]]) -> dict[str, Any]:
+    """Area under the curve and final accuracy of each policy; areas are over all these policies' budgets."""
     budgets = budget_grid(list(runs.values()))
     return {
         name: {
@@ -345,6 +352,12 @@ def _held_out_figures(
         }
         for name, run in runs.items()
     }
+
+
+def _curve(runs: Sequence[Trajectory]) -> dict[str, list[float]]:
+    """Mean accuracy at some budgets, to compare with other models' at the same ones."""
+    budgets = budget_grid([runs], 64)
+    return {"ms": budgets.tolist(), "accuracy": mean_curve(runs, budgets).tolist()}
 
 
 def _name(action: Action) -> str:
