@@ -42,11 +42,11 @@ def test_every_bar_gets_its_verdict(report):
     camvid = [figure for name, figure in figures.items() if name.startswith("CamVid,")]
     missed = {figure.name for figure in camvid if figure.holds is False}
     assert missed == {
-        f"CamVid, share of HIM's cost for {share} % of its pixel accuracy" for share in (99, 100)
+        f"CamVid, D-NM, share of HIM's cost for {share} % of its pixel accuracy" for share in (99, 100)
     }
     assert figures["CamVid, D-NM unlimited above the network at full size"].value == pytest.approx(0.5)
     assert figures["CamVid, D-NM unlimited, pixel accuracy"].value == pytest.approx(93)
-    assert figures["CamVid, above the static frontier, mean over log cost"].value == pytest.approx(1.2)
+    assert figures["CamVid, D-NM above the static frontier, mean over log cost"].value == pytest.approx(1.2)
 
 
 def test_what_no_report_says_is_skipped(report):

@@ -14,7 +14,7 @@ from anyscene.evaluation.scores import (
     point_at,
     step_values,
 )
-from anyscene.evaluation.traces import Trace, count_by_region, load_traces, save_traces
+from anyscene.evaluation.traces import Trace, count_by_region, join_ends, load_traces, save_traces
 
 
 def confusion(accuracy):
@@ -91,8 +91,23 @@ def test_figures_need_only_the_systems_they_speak_of():
     assert headline({"D-NM": OURS}) == {}
     assert headline({"D-NM": OURS, "HIM": HIM}).keys() == {"him_cost_share"}
     words = dict(describe(figures()))
-    assert words["share of HIM's cost for 90 % of its pixel accuracy"] == "4.0 %"
+    assert words["D-NM: share of HIM's cost for 90 % of its pixel accuracy"] == "4.0 %"
     assert words["D-NM's cost over S-M's for 99 % of HIM's accuracy"] == "–"
+
+
+def test_the_policy_that_knows_the_deadline_has_figures_of_its_own():
+    found = headline({"D-NM by deadline": OURS, "HIM": HIM, "CNN": NETWORK})
+    assert found.keys() == {"by_deadline"}
+    assert found["by_deadline"]["him_cost_share"] == figures()["him_cost_share"]
+    assert found["by_deadline"]["frontier"] == figures()["frontier"]
+    assert any(what.startswith("D-NM by deadline above the network") for what, _ in describe(found))
+
+
+def test_ends_of_traces_are_joined_behind_their_common_start():
+    joined = join_ends([trace([1, 2, 4], [0.2, 0.5, 0.6]), trace([1, 8], [0.2, 0.9])])
+    np.testing.assert_allclose(joined.cost, [1, 4, 8])
+    np.testing.assert_array_equal(joined.last_within(np.array([0.5, 3, 4, 9])), [0, 0, 1, 2])
+    assert len(joined.counts) == len(joined.loss) == 3
 
 
 def test_step_functions():
