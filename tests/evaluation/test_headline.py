@@ -92,7 +92,7 @@ def test_figures_need_only_the_systems_they_speak_of():
     assert headline({"D-NM": OURS, "HIM": HIM}).keys() == {"him_cost_share"}
     words = dict(describe(figures()))
     assert words["D-NM: share of HIM's cost for 90 % of its pixel accuracy"] == "4.0 %"
-    assert words["D-NM's cost over S-M's for 99 % of HIM's accuracy"] == "–"
+    assert words["D-NM: cost over S-M's for 99 % of HIM's accuracy"] == "–"
 
 
 def test_the_policy_that_knows_the_deadline_has_figures_of_its_own():

@@ -28,7 +28,7 @@ def headline(scores: Mapping[str, Scores]) -> dict[str, Any]:
     sm_cost_ratio : D-NM's cost over S-M's, for S-M's best accuracy less 0.1 points ("best") and for shares of
     HIM's.
     frontier : D-NM less the network alone, mean and lowest over log cost.
-    by_deadline : `him_cost_share` and `frontier` of D-NM that knows the deadline.
+    by_deadline : all but the last of these of D-NM that knows the deadline.
     oracle_gain_share : the area between D-NM and S-M over log cost, over that between the oracle and S-M.
     """
     figures: dict[str, Any] = {}
@@ -38,8 +38,6 @@ def headline(scores: Mapping[str, Scores]) -> dict[str, Any]:
         return figures
     ours = scores["D-NM"]
     figures |= _against_others(ours, scores)
-    if "S-M" in scores:
-        figures["sm_cost_ratio"] = _static_ratios(ours, scores["S-M"], scores.get("HIM"))
     if "S-M" in scores and "Oracle" in scores:
         figures["oracle_gain_share"] = _oracle_share(ours, scores["S-M"], scores["Oracle"])
     return figures
@@ -48,9 +46,6 @@ def headline(scores: Mapping[str, Scores]) -> dict[str, Any]:
 def describe(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The figures in words: what, and how much."""
     rows = _describe_against(figures, "D-NM")
-    for which, value in figures.get("sm_cost_ratio", {}).items():
-        wanted = "S-M's best accuracy − 0.1" if which == "best" else f"{which} % of HIM's accuracy"
-        rows.append((f"D-NM's cost over S-M's for {wanted}", "–" if value is None else f"{value:.2f}"))
     if "oracle_gain_share" in figures:
         rows.append(
             ("share of the oracle's gain over S-M that D-NM gets", _percent(figures["oracle_gain_share"]))
@@ -62,6 +57,9 @@ def _describe_against(figures: Mapping[str, Any], name: str) -> list[tuple[str, 
     rows = []
     for share, value in figures.get("him_cost_share", {}).items():
         rows.append((f"{name}: share of HIM's cost for {share} % of its pixel accuracy", _percent(value)))
+    for which, value in figures.get("sm_cost_ratio", {}).items():
+        wanted = "S-M's best accuracy − 0.1" if which == "best" else f"{which} % of HIM's accuracy"
+        rows.append((f"{name}: cost over S-M's for {wanted}", "–" if value is None else f"{value:.2f}"))
     if frontier := figures.get("frontier"):
         span = f"{frontier['from_ms']:.3g} to {frontier['to_ms']:.3g} ms"
         mean, lowest = frontier["mean_difference"], frontier["lowest_difference"]
@@ -74,6 +72,8 @@ def _against_others(ours: Scores, scores: Mapping[str, Scores]) -> dict[str, Any
     figures: dict[str, Any] = {}
     if "HIM" in scores:
         figures["him_cost_share"] = _him_shares(ours, scores["HIM"])
+    if "S-M" in scores:
+        figures["sm_cost_ratio"] = _static_ratios(ours, scores["S-M"], scores.get("HIM"))
     if "CNN" in scores:
         figures["frontier"] = _against_frontier(ours, scores["CNN"])
     return figures
