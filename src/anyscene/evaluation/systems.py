@@ -28,7 +28,7 @@ SYSTEMS = {
     for system in (
         System("dnm", "D-NM", "our learned policy, which looks ahead", "#d1242f", anytime=True),
         System(
-            "dnmd", "D-NM by deadline", "D-NM told beforehand how much time there is", "#8b1a2b", anytime=True
+            "dnmd", "D-NM by deadline", "D-NM told beforehand how much time there is", "#d4a72c", anytime=True
         ),
         System("dm", "D-M", "the same without looking ahead (γ = 0)", "#e8833a", anytime=True),
         System("sm", "S-M", "one fixed sequence of actions, chosen greedily", "#0969da", anytime=True),

@@ -36,6 +36,9 @@ STYLE = {
 BEHIND = {"RS": 1.2, "D-M": 1.6, "Oracle": 1.6}
 """Lines that others should stand out from are thinner."""
 
+FOCUS = 0.75
+"""Figures show anytime systems from this share of their way on."""
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -114,7 +117,8 @@ def _against_cost(axes: Any, scores: Mapping[str, Scores], what: str, label: str
         if own.anytime:
             axes.plot(own.curve.cost, values, color=color, label=name, **_line(name))
             axes.plot(own.curve.cost[-1:], values[-1:], "|", color=color, markersize=9)
-            shown.append(values[len(values) // 5 :])
+            progress = (values - values[0]) / ((values[-1] - values[0]) or 1.0)
+            shown.append(values[progress >= FOCUS])
         elif len(values) > 1:
             order = np.argsort(own.curve.cost)
             style = {"linestyle": "--" if name == "CNN" else ":", "linewidth": 1.4}
@@ -192,7 +196,7 @@ def _scale(axes: Any, label: str) -> None:
 
 
 def _focus(axes: Any, shown: Sequence[Floats]) -> None:
-    """Leave out the first moments, when little is known: the rest would be squeezed."""
+    """Show these values; the first moments, when little is known, would squeeze the rest."""
     values = np.concatenate(shown)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     axes.set_ylim(low - 0.03 * (high - low), high + 0.05 * (high - low))
