@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,9 +29,6 @@ STREETS = "streets:20?size=480x360"
 STREETS_SHOWN = 3
 STREETS_MODEL = "camvid"
 """The shipped model with the classes of generated streets. It has never seen a generated scene."""
-
-LEARNED = "a small model learned on the spot"
-"""What labels in place of a model that does not ship."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +66,11 @@ def demo(
 ) -> None:
     """Label a photograph and generated streets within 2 to 100 ms each, and write a page that shows it."""
     from anyscene.apps.demo_page import write_page
-    from anyscene.engine.loading import DEFAULT_MODEL, shipped_models
+    from anyscene.engine.loading import DEFAULT_MODEL, load
 
-    usual = [name if name in shipped_models() else LEARNED for name in (DEFAULT_MODEL, STREETS_MODEL)]
-    for_photograph, for_streets = (model, model) if model else usual
+    for_photograph, for_streets = (model, model) if model else (DEFAULT_MODEL, STREETS_MODEL)
     with busy("getting ready"):
-        engines = {name: _load(name) for name in {for_photograph, for_streets}}
+        engines = {name: load(name) for name in {for_photograph, for_streets}}
     groups = [
         _photograph(engines[for_photograph], Path(for_photograph).name),
         _streets(engines[for_streets], Path(for_streets).name),
@@ -109,20 +104,6 @@ def _streets(engine: Engine, model: str) -> Group:
         for scene in dataset.split("val")[:STREETS_SHOWN]
     ]
     return _group(f"{len(scenes)} generated streets", model, engine, scenes)
-
-
-def _load(model: str) -> Engine:
-    """A model by its name or file, or one that is learned on the spot."""
-    import anyscene
-    from anyscene.learning.config import TrainConfig
-
-    if model != LEARNED:
-        return anyscene.load(model)
-    quick = TrainConfig(sets=("color", "position"), clusters=0, steps=8, samples=4000, iterations=1)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "streets.anyscene"
-        anyscene.train(anyscene.data.open("streets:40?size=160x120"), path, quick)
-        return anyscene.load(path)
 
 
 def _group(title: str, model: str, engine: Engine, images: list[tuple[str, Any, Any]]) -> Group:
