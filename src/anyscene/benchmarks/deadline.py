@@ -87,9 +87,10 @@ def _large_photo(engine: Engine, image: Image) -> Figure:
     """Calls on twelve megapixels that were late or whose labels had another size."""
     repeats = (-(-PHOTO[0] // image.shape[0]), -(-PHOTO[1] // image.shape[1]), 1)
     photo = np.ascontiguousarray(np.tile(image, repeats)[: PHOTO[0], : PHOTO[1]])
-    engine.label(photo, PHOTO_BUDGET)
+    out = engine.label(photo, PHOTO_BUDGET)
     wrong, ms, steps = 0, [], []
-    for _ in range(PHOTO_CALLS):  # results are let go, so that their memory serves the next call
+    for _ in range(PHOTO_CALLS):
+        del out  # the memory of a result that is let go serves the next call
         out = engine.label(photo, PHOTO_BUDGET)
         wrong += is_late(out.cost, PHOTO_BUDGET) or out.labels.shape != PHOTO
         ms.append(out.cost)

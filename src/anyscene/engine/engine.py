@@ -32,8 +32,8 @@ from anyscene.model.policies import Policy
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
 
-LEAST_TELLING_MS = 1.0
-"""Steps foretold to take less than this in all say nothing about how slow the machine is now."""
+USUAL_MS = 5.0
+"""How slow the machine is now is judged as if so much had been done at its usual speed: short steps vary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +294,7 @@ class Run:
             return Most(inf, inf)
         framing = self._framing if self.evidence is None else 0.0
         # Where this image's steps have taken longer than foretold, others compete for the machine now.
-        slowness = max(1.0, self._actual_ms / max(self._predicted_ms, LEAST_TELLING_MS))
+        slowness = max(1.0, (self._actual_ms + USUAL_MS) / (self._predicted_ms + USUAL_MS))
         left = (self.clock.remaining() - self._reserve - framing) / slowness
         return self.foresight.most_that_fits(left)
 
