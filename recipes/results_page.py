@@ -57,8 +57,14 @@ def section(kind: str, results: Mapping[str, Any]) -> str:
     paper = [
         (row.method, *("–" if value is None else f"{value:.1f}" for value in row[1:])) for row in TABLES[kind]
     ]
-    dynamic = next(system for system in systems if system["name"] == "D-NM")
-    curve = [(f"{budget}", *_within(dynamic["curve"], budget)) for budget in BUDGETS_MS]
+    anytime = [system for system in systems if system["name"] in ("D-NM", "D-NM by deadline")]
+    curves = [
+        _table(
+            (f"{system['name']} within, ms", "pixel", "class", "mIoU"),
+            [(f"{budget}", *_within(system["curve"], budget)) for budget in BUDGETS_MS],
+        )
+        for system in anytime
+    ]
     machine = results["machine"]
     return "\n".join(
         (
@@ -66,7 +72,7 @@ def section(kind: str, results: Mapping[str, Any]) -> str:
             f"one thread of a {machine['processor']}.\n",
             _table((f"here, {TITLES[kind]} {results['split']}", "pixel", "class", "mIoU", "ms"), ours),
             _table(("the paper, official test images", "pixel", "class", "mIoU"), paper),
-            _table(("D-NM within, ms", "pixel", "class", "mIoU"), curve),
+            *curves,
             _table(("figure", "value"), describe(results["headline"])),
         )
     )
