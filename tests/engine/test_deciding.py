@@ -57,6 +57,7 @@ def test_by_a_deadline_the_best_plan_that_fits_is_carried_out():
 
     assert choice(price[dear] + 0.01).action == dear
     assert choice(price[dear] - 0.01).action == cheap
+    assert choice(price[cheap] - 0.01) is None  # what is cheaper than every plan is not worth it
     assert choice(price[dear] + 0.01, (cheap,)) is None  # carried out, and no plan goes on from there
     unplanned = LearnedDecider(model, policy, foresight).decide(state, (), 1.0, Most(np.inf, np.inf))
     assert choice(np.inf) == unplanned

@@ -56,7 +56,7 @@ class PolicyDecider:
 class LearnedDecider:
     """Decides as `PolicyDecider` does with a learned policy, in one compiled call.
 
-    By a deadline it carries out the best of the model's plans that fits; where none does, the policy decides.
+    By a deadline it carries out the best of the model's plans that fits; without plans the policy decides.
     """
 
     def __init__(
@@ -84,10 +84,9 @@ class LearnedDecider:
         upcoming, loyalty = remaining(self._policy.guide, taken), self._policy.loyalty
         if self._plans and most.update < inf:
             planned = pursue(self._plans, self._plan_costs, taken, most.update / frame_share)
-            if planned == DONE:
+            if planned in (DONE, NOTHING_FITS):  # whatever is cheaper than every plan is not worth it
                 return None
-            if planned != NOTHING_FITS:
-                upcoming, loyalty = (planned,), inf
+            upcoming, loyalty = (planned,), inf
         action, q, cost, predicted, guided = decision_kernels.rank(
             state.layers,
             state.area,
