@@ -14,8 +14,9 @@ def keep_freed_memory() -> bool:
 
     Maps of some hundred kilobytes come and go with every image. Given back each time, their pages are zeroed
     anew by the kernel on first touch, which made extraction a tenth dearer and its cost less even; the labels
-    and the confidence of twelve megapixels took 0.7 of the time without that (72 MB, so no block is too large
-    to be kept). It is a setting of the whole process, so commands and engines make it, never an import.
+    and the confidence of twelve megapixels, 72 MB, took 0.7 of the time without that (on a busy machine), so
+    no block is too large to be kept. It is a setting of the whole process, so commands and engines make it,
+    never an import.
     """
     if not sys.platform.startswith("linux"):
         return False

@@ -18,7 +18,7 @@ from anyscene.model.chain import Chain
 from anyscene.model.state import initial_state
 
 MOST_RUNGS = 3
-"""A fourth rung added nothing to any three."""
+"""From CamVid's half a to b a third rung added at most 0.1 points to the better pair; four were not tried."""
 
 
 def propose_climbs(
