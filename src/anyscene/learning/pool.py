@@ -42,12 +42,8 @@ def combine(
     max_steps: int,
 ) -> Proposals:
     """Put all proposals into one pool, without duplicates: every threshold, every bundle of every chain."""
-    place: dict[int, int] = {}
-    for sequence in sequences:
-        for chain in sequence.chains:
-            place.setdefault(id(chain), len(place))
-    by_id = {id(chain): chain for sequence in sequences for chain in sequence.chains}
-    chains = tuple(by_id[key] for key in place)
+    different = {id(chain): chain for sequence in sequences for chain in sequence.chains}
+    chains, place = tuple(different.values()), {key: i for i, key in enumerate(different)}
     updates = [
         Update(i, size) for i, c in enumerate(chains) for size in bundle_sizes(c, settings.learners.sizes)
     ]
