@@ -37,6 +37,7 @@ class Recipe(BaseModel):
     rare_images: float = Field(
         0.0, ge=0, le=1, description="share of images drawn by class first: rare ones more often"
     )
+    overlap: float = Field(0.0, ge=0, description="weight of lost overlap (Lovász) beside the cross-entropy")
     shares: dict[str, float] = Field(
         default_factory=lambda: {"camvid": 2.0, "siftflow": 2.0, "stanford": 1.0},
         description="how often each data set is drawn, relative to the others (1 when not named)",

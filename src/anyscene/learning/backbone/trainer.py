@@ -19,12 +19,11 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
-from torch.nn import functional as F
 
-from anyscene.data import VOID
 from anyscene.errors import ModelError
 from anyscene.files import write_atomically
 from anyscene.learning.backbone.batches import Batch, Source, class_weights, draw_batch
+from anyscene.learning.backbone.losses import labeling_loss
 from anyscene.learning.backbone.network import SceneNetwork, imagenet_weights, load_imagenet
 from anyscene.learning.backbone.recipe import Recipe
 
@@ -138,9 +137,8 @@ def _step(run: Run, batch: Batch, weights: Tensor, recipe: Recipe) -> float:
     images = torch.from_numpy(batch.images).to(memory_format=torch.channels_last)
     truths = torch.from_numpy(batch.truths)
     scores = run.network(images, batch.source)
-    scores = F.interpolate(scores, size=truths.shape[1:], mode="bilinear", align_corners=False)
-    loss = F.cross_entropy(scores, truths, weights, ignore_index=VOID, reduction="sum")
-    loss = loss / max(int((truths != VOID).sum()), 1)
+    phase = (run.rng.random(), run.rng.random())
+    loss = labeling_loss(scores, truths, weights, recipe.overlap, phase)
     run.optimizer.zero_grad()
     loss.backward()
     torch.nn.utils.clip_grad_norm_(run.network.parameters(), GRADIENT_NORM)

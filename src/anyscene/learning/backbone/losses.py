@@ -1,0 +1,59 @@
+"""What training makes small: a weighted cross-entropy and, where a recipe asks for it, lost overlap (Lovász).
+
+Both are taken on a grid coarser than the input: at full resolution the loss alone took a quarter of a step. The
+truth's phase on that grid is drawn anew for each batch, so that every pixel of it counts in the long run.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from anyscene.data import VOID
+
+GRAIN = 2
+"""The cross-entropy is taken at every second pixel of every second row."""
+
+
+def labeling_loss(
+    scores: Tensor, truths: Tensor, weights: Tensor, overlap: float, phase: tuple[float, float]
+) -> Tensor:
+    """Return the loss of scores float[B, C, H/4, W/4] against truths int64[B, H, W], void where unknown.
+
+    weights: of each class in the cross-entropy. overlap: weight of `overlap_loss`. phase: two numbers in [0, 1)
+    that say where on the truth's grid the coarser grids begin.
+    """
+    marks = thin(truths, GRAIN, phase)
+    larger = F.interpolate(scores, size=marks.shape[1:], mode="bilinear", align_corners=False)
+    loss = F.cross_entropy(larger, marks, weights, ignore_index=VOID, reduction="sum")
+    loss = loss / max(int((marks != VOID).sum()), 1)
+    if overlap > 0:
+        loss = loss + overlap * overlap_loss(scores, thin(truths, truths.shape[1] // scores.shape[2], phase))
+    return loss
+
+
+def thin(truths: Tensor, grain: int, phase: tuple[float, float]) -> Tensor:
+    """Keep one of `grain` x `grain` marks."""
+    top, left = (int(share * grain) for share in phase)
+    return truths[:, top::grain, left::grain].contiguous()
+
+
+def overlap_loss(scores: Tensor, truths: Tensor) -> Tensor:
+    """Return the Lovász extension of 1 - IoU of the softmax, averaged over the classes that the truths show.
+
+    Zero where every pixel is surely right. (Berman et al. 2018, "The Lovász-Softmax loss".)
+    """
+    known = truths != VOID
+    marks = truths[known]
+    shown = torch.unique(marks)
+    if len(shown) == 0:
+        return scores.sum() * 0.0
+    chances = scores.softmax(1).permute(0, 2, 3, 1)[known][:, shown].T
+    hits = (marks[None, :] == shown[:, None]).to(chances.dtype)
+    errors, order = (hits - chances).abs().sort(dim=1, descending=True)
+    hits = hits.gather(1, order)
+    total = hits.sum(1, keepdim=True)
+    jaccard = 1 - (total - hits.cumsum(1)) / (total + (1 - hits).cumsum(1))
+    steps = torch.diff(jaccard, dim=1, prepend=jaccard.new_zeros(len(shown), 1))
+    return (errors * steps).sum(1).mean()
