@@ -31,8 +31,9 @@ IMAGES = {
 }
 
 
-def test_the_eight_sets_beside_the_hypercolumn_are_registered():
-    assert NAMES == ("color", "position", "texture", "lbp", "hog", "sift", "geometry", "semantics")
+def test_the_eight_sets_of_the_paper_beside_the_hypercolumn_are_registered_and_our_own():
+    paper = ("color", "position", "texture", "lbp", "hog", "sift", "geometry", "semantics")
+    assert (*paper, "place") == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)

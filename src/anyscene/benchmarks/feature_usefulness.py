@@ -13,7 +13,8 @@ import anyscene
 from anyscene.benchmarks.figures import Bar, Figure, Request
 from anyscene.benchmarks.timing import one_thread
 from anyscene.data.scenes import SceneList
-from anyscene.features import RegionFeatures, View, list_feature_sets
+from anyscene.features import RegionFeatures, View
+from anyscene.features.sets import PAPER_SETS
 from anyscene.features.training import CrossFit, fit_bank, labeled_frames
 from anyscene.hierarchy import LAYERS, Tree
 
@@ -52,10 +53,10 @@ def measure_usefulness(request: Request) -> Iterator[Figure]:
         yield Figure(losers, Bar("at most", 0), None, skipped=reason)
         return
     dataset = anyscene.data.open(request.data)
-    names = list_feature_sets()
+    names = PAPER_SETS
     rng = np.random.default_rng(0)
     with one_thread():
-        banks = fit_bank(dataset, rng)
+        banks = fit_bank(dataset, rng, names)
         train, val = dataset.split("train"), dataset.split("val")
         # A few regions of every scene: neighbours in one scene have little to add to one another.
         learned = _regions(train, banks, len(dataset.classes), rng, -(-TRAINING_ROWS // len(train)))

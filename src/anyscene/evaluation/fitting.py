@@ -38,7 +38,7 @@ from anyscene.features.costs import CostModel
 from anyscene.features.hypercolumn.backbone import MAIN
 from anyscene.features.hypercolumn.network import Head, Network
 from anyscene.features.hypercolumn.rungs import ladder, rung_name
-from anyscene.features.sets import list_feature_sets
+from anyscene.features.sets import PAPER_SETS
 from anyscene.files import cache_dir, write_atomically
 from anyscene.hierarchy import working_frame
 from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
@@ -180,10 +180,10 @@ def _banks(data: DataSet, folder: Path, backbone: Path | None, report: Report) -
     path = folder / BANK
     if not path.exists():
         report("feature sets", 0, 1, "fitting")
-        arrays = fit_banks(data, (), np.random.default_rng(0))
+        arrays = fit_banks(data, PAPER_SETS, np.random.default_rng(0))
         with write_atomically(path) as file:
             file.write(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
-    banks = load_banks(data, (), load_file(path), backbone, 1)
+    banks = load_banks(data, PAPER_SETS, load_file(path), backbone, 1)
     if banks.backbone:
         head = banks.backbone.heads[MAIN, data.name]
         network = {"weight": head.weight, "bias": head.bias}
@@ -202,7 +202,7 @@ def _load_bank(folder: Path, classes: int) -> Bank:
         whole = {
             name.removeprefix("whole/"): array for name, array in arrays.items() if name.startswith("whole/")
         }
-        bank = dict(bank_from_arrays(list_feature_sets(), whole))
+        bank = dict(bank_from_arrays(PAPER_SETS, whole))
         if (folder / NETWORK).exists():
             parts = load_file(folder / f"{NETWORK}.safetensors")
             head = Head(parts["weight"], parts["bias"], classes)

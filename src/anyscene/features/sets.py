@@ -18,7 +18,10 @@ from anyscene.features.pooling import Pooling
 from anyscene.features.shapes import Shapes
 from anyscene.features.view import Rect, View
 
-SET_MODULES = ("color", "position", "texture", "lbp", "hog", "sift", "geometry", "semantics")
+PAPER_SETS = ("color", "position", "texture", "lbp", "hog", "sift", "geometry", "semantics")
+"""The paper's sets but for the hypercolumn, which has no module here: its rungs come from a backbone."""
+
+SET_MODULES = (*PAPER_SETS, "place")
 
 SHAPES = "shapes"
 """What a set that describes the shapes of regions names among its needs."""

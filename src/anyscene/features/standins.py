@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anyscene.features import geometry, semantics, sift, texture
+from anyscene.features import geometry, place, semantics, sift, texture
 from anyscene.features.boosting import Booster
 from anyscene.features.layout import LayoutClassifier, draw_filters
 from anyscene.features.sets import SET_MODULES, FeatureSet, bank_from_arrays
@@ -19,6 +19,7 @@ def stand_in_bank(rng: np.random.Generator, classes: int = 11) -> dict[str, Feat
         "texture/words": texture_words,
         "texture/scales": np.full(texture.FILTERS, 16, np.float32),
     }
+    arrays["place/chances"] = rng.dirichlet(np.ones(classes), place.CELLS).astype(np.float32)
     sizes = {
         "semantics": (semantics.FILTERS, semantics.TREES, semantics.DEPTH, classes),
         "geometry": (geometry.FILTERS, geometry.TREES, geometry.DEPTH, len(SURFACES)),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from anyscene.data.classes import Classes
 from anyscene.data.scenes import DataSet, SceneList
 from anyscene.features.geometry import fit_geometry
+from anyscene.features.place import fit_place
 from anyscene.features.semantics import fit_semantics
 from anyscene.features.sets import Bank, bank_from_arrays, list_feature_sets
 from anyscene.features.sift import fit_sift
@@ -80,6 +81,8 @@ def fit_classifiers(
         learned["semantics"] = fit_semantics(labeled_frames(scenes), len(classes), rng)
     if "geometry" in names:
         learned["geometry"] = fit_geometry(labeled_frames(scenes), classes.names, rng)
+    if "place" in names:
+        learned["place"] = fit_place(labeled_frames(scenes), len(classes))
     return _named(learned)
 
 
