@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.hierarchy.pixel_kernels import quarter
+from anyscene.hierarchy.shrink_kernels import shrink_by_area
 
 WORKING_LONG_SIDE = 480
 
@@ -19,8 +20,16 @@ def working_frame(image: NDArray[np.uint8], long_side: int = WORKING_LONG_SIDE) 
     if max(height, width) <= long_side:
         return image
     ratio = long_side / max(height, width)
-    size = max(1, round(width * ratio)), max(1, round(height * ratio))
-    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    return shrink(image, (max(1, round(height * ratio)), max(1, round(width * ratio))))
+
+
+def shrink(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Average areas of an image to make it of a size (height, width) that is no larger on either side."""
+    if image.shape[:2] == (2 * size[0], 2 * size[1]):  # here OpenCV is six times as fast as our kernel
+        return np.asarray(cv2.resize(image, size[::-1], interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    result = np.empty((*size, 3), np.uint8)
+    shrink_by_area(np.ascontiguousarray(image), result)
+    return result
 
 
 def halve(image: NDArray[np.uint8]) -> NDArray[np.uint8]:

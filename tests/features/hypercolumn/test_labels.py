@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.features.hypercolumn.kernels import shrink_by_area, softmax_rows
+from anyscene.features.hypercolumn.kernels import softmax_rows
 from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores
 from anyscene.features.hypercolumn.network import fit
 
@@ -61,25 +61,6 @@ def test_softmax_turns_class_columns_into_probabilities_and_leaves_the_rest(rows
     softmax_rows(result, classes)
     np.testing.assert_allclose(result[:, :classes], expected, atol=1e-6)
     assert (result[:, classes:] == values[:, classes:]).all()
-
-
-@given(shapes, st.integers(1, 40), st.integers(1, 40), st.integers(0, 9))
-def test_shrinking_averages_areas_as_opencv_does(shape, more_rows, more_columns, seed):
-    height, width = shape[0] + more_rows, shape[1] + more_columns
-    image = np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
-    result = np.empty((shape[0], shape[1], 3), np.uint8)
-    shrink_by_area(image, result)
-    rows, columns = area_weights(height, shape[0]), area_weights(width, shape[1])
-    expected = np.einsum("yh,xw,hwc->yxc", rows, columns, image.astype(float))
-    assert np.abs(result - expected).max() <= 0.5 + 1e-3
-
-
-def area_weights(pixels, cells):
-    """float64[cells, pixels]: which share of a cell each pixel covers."""
-    edges = np.arange(cells + 1) * (pixels / cells)
-    low = np.maximum(edges[:-1, None], np.arange(pixels))
-    high = np.minimum(edges[1:, None], np.arange(pixels) + 1)
-    return np.clip(high - low, 0, None) * (cells / pixels)
 
 
 @pytest.mark.parametrize("size", [(64, 64), (96, 128), (192, 256), (256, 352), (352, 480), (180, 240)])

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.errors import ModelError
-from anyscene.features.hypercolumn import kernels
 from anyscene.features.hypercolumn.watchdog import Watchdog
+from anyscene.hierarchy import shrink
 
 STRIDE = 32
 """Sides of what the network reads are multiples of this; its scores are at a quarter of them."""
@@ -84,9 +84,7 @@ def fit(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
     if image.shape[:2] == size:
         return image
     if image.shape[0] > size[0] and image.shape[1] >= size[1]:
-        result = np.empty((*size, 3), np.uint8)
-        kernels.shrink_by_area(image, result)
-        return result
+        return shrink(image, size)
     method = cv2.INTER_AREA if image.shape[0] > size[0] else cv2.INTER_LINEAR
     return np.asarray(cv2.resize(image, (size[1], size[0]), interpolation=method))
 

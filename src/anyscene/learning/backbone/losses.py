@@ -1,7 +1,7 @@
 """What training makes small: a weighted cross-entropy and, where a recipe asks for it, lost overlap (Lovász).
 
-Both are taken on a grid coarser than the input: at full resolution the loss alone took a quarter of a step. The
-truth's phase on that grid is drawn anew for each batch, so that every pixel of it counts in the long run.
+Both are taken on a grid coarser than the input: at full resolution the loss alone took a quarter of a step.
+The truth's phase on that grid is drawn anew for each batch, so that every pixel counts in the long run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def labeling_loss(
 ) -> Tensor:
     """Return the loss of scores float[B, C, H/4, W/4] against truths int64[B, H, W], void where unknown.
 
-    weights: of each class in the cross-entropy. overlap: weight of `overlap_loss`. phase: two numbers in [0, 1)
+    weights: of each class in the cross-entropy. overlap: weight of `overlap_loss`. phase: two shares of 1
     that say where on the truth's grid the coarser grids begin.
     """
     marks = thin(truths, GRAIN, phase)
