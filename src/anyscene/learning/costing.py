@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,3 +46,18 @@ def action_costs(
         requires=requires.reshape(len(bank), LAYERS, len(items)),
         **overheads,
     )
+
+
+def with_painting(costs: ActionCosts, sets: Sequence[str], maps: Mapping[str, float]) -> ActionCosts:
+    """Charge sets whose maps show detail for what painting theirs takes more than the quickest.
+
+    maps : milliseconds by set. What the quickest takes is in `costs.start`. A set pays once, like for its
+    map; that a coarser one paid before stands for blending the two.
+    """
+    least = min(maps.values(), default=0.0)
+    items = np.append(costs.items, [ms - least for ms in maps.values()])
+    requires = np.zeros((*costs.requires.shape[:2], len(items)), bool)
+    requires[..., : len(costs.items)] = costs.requires
+    for place, name in enumerate(maps):
+        requires[sets.index(name), :, len(costs.items) + place] = True
+    return replace(costs, items=items, requires=requires)

@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.features import Bank, View
 from anyscene.hierarchy import LAYERS, Tree
 from anyscene.model.actions import Action, Pool, Split, Update, split, update
 from anyscene.model.chain import Chain
@@ -25,12 +26,15 @@ from anyscene.model.state import State
 SIZES = (1, 4, 12, 35, 100, 300, 800, 2000)
 TREES, INPUTS, ACTIONS = 20, 24, 64
 
+OVERHEADS = ("start", "step", "region", "tree", "input")
+"""What `measure_overheads` measures: parts of ActionCosts."""
+
 DETAIL_FRAME = (360, 480)
 """Height and width of the frame in which painting detail is measured."""
 
 
 def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
-    """Measure `start`, `step`, `region`, `tree` and `input` of ActionCosts on a made-up image."""
+    """Measure the OVERHEADS on a made-up image."""
     tree = _even_tree()
     random = np.random.default_rng(0)
     features = {"set": random.random((tree.count, INPUTS), dtype=np.float32)}
@@ -66,6 +70,29 @@ def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
         "input": max(ms["one, many"] - ms["one"], 0.0) / regions + choosing,
         "tree": max(ms["all, many"] - ms["one, many"], 0.0) / (TREES - 1) / len(large.leaves),
     }
+
+
+def measure_painting(
+    bank: Bank, frame: NDArray[np.uint8], classes: int, rounds: int = 15
+) -> dict[str, float]:
+    """Measure painting a frame by the map of each set that shows detail, by set."""
+    tree = Tree(frame)
+    nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
+    root, size = np.zeros(1, np.int32), (frame.shape[0], frame.shape[1])
+    view = View(frame)
+    found = {}
+    for name, chosen in bank.items():
+        if not chosen.fineness:
+            continue
+        chances = chosen.extract(view, view.rect, 0)
+
+        def paint(chances: NDArray[np.float32] = chances) -> object:
+            leaf_of_cell = Painter(tree, nodes, root, chances.shape[:2])(root)
+            scores = blend_maps([(1.0, chances)], classes)
+            return paint_detail(scores, np.zeros((1, classes), np.float32), leaf_of_cell, 1.2, size)
+
+        found[name] = _milliseconds(paint, rounds)
+    return found
 
 
 def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:

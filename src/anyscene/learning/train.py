@@ -27,10 +27,10 @@ from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
 from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.costing import action_costs
+from anyscene.learning.costing import action_costs, with_painting
 from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to_example
 from anyscene.learning.guide import search_guide
-from anyscene.learning.overheads import DETAIL_FRAME, measure_detail, measure_overheads
+from anyscene.learning.overheads import OVERHEADS, measure_overheads, measure_painting
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.planning import make_plans
 from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
@@ -152,10 +152,12 @@ def _stages(
 def measure_costs(bank: Bank, data: DataSet) -> dict[str, Any]:
     """What every step costs here: the user's calibration if there is one for these sets, else a quick one."""
     model = load_calibration(calibration_key(bank)) or calibrate(bank, quick=True)
-    overheads = measure_overheads(len(data.classes))
-    if any(feature_set.fineness for feature_set in bank.values()):
-        overheads["detail"] = min(measure_detail(len(data.classes)).values())
-    return {"steps": model.to_json(), "overheads": overheads}
+    scenes = data.split("train")
+    return {
+        "steps": model.to_json(),
+        "overheads": measure_overheads(len(data.classes)),
+        "painting": measure_painting(bank, working_frame(scenes.image(len(scenes) // 2)), len(data.classes)),
+    }
 
 
 def build_corpus(
@@ -223,18 +225,18 @@ def price_actions(
     """The costs of actions on a typical frame, from a cost file."""
     try:
         steps = CostModel.from_json(measured["steps"])
-        overheads = {str(name): float(ms) for name, ms in measured["overheads"].items()}
+        overheads = {name: float(measured["overheads"][name]) for name in OVERHEADS}
+        maps = {str(name): float(ms) for name, ms in measured.get("painting", {}).items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigError(
             f"the cost file is not one of a training run ({error}); leave it out to measure"
         ) from error
-    pixels = frame.shape[0] * frame.shape[1]
-    painting = steps.predict("paint", pixels, 2000)[0]
-    detail = overheads.pop("detail", 0.0) * pixels / (DETAIL_FRAME[0] * DETAIL_FRAME[1])
-    overheads["start"] += max(painting, detail)
-    return action_costs(
+    leaves = steps.predict("paint", frame.shape[0] * frame.shape[1], 2000)[0]
+    overheads["start"] += max(leaves, min(maps.values(), default=0.0))
+    costs = action_costs(
         bank, frame, lambda work: steps.predict(work.step, work.pixels, work.regions)[0], children, overheads
     )
+    return with_painting(costs, tuple(bank), maps)
 
 
 def propose(
