@@ -213,8 +213,8 @@ def test_a_calibration_is_kept_and_made_again_when_a_step_is_missing(engine):
     learned, bank = engine.learned, engine._bank
     kept = load_calibration(calibration_key(bank))
     assert kept is not None
-    assert calibration_for(learned.model, learned.policy, bank) == kept
+    assert calibration_for(learned.model, learned.policy, (), bank) == kept
     save_calibration(
         CostModel(kept.key, {name: kept.steps[name] for name in kept.steps if name != "action:split"})
     )
-    assert "action:split" in calibration_for(learned.model, learned.policy, bank).steps
+    assert "action:split" in calibration_for(learned.model, learned.policy, (), bank).steps

@@ -4,17 +4,18 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.model.plans import DONE, NOTHING_FITS, Plan, pursue
+from anyscene.model.plans import DONE, NOTHING_FITS, Plan, Priced, pursue
 
 PLANS = (Plan((0,), (0.0, 2.0)), Plan((1,), (0.0, 5.0)), Plan((0, 2), (0.0, 2.0, 9.0)))
-COSTS = [plan.step_costs(np.ones(3)) for plan in PLANS]
+PRICED = [Priced(plan, plan.step_costs(np.ones(3)), begins_anew=False) for plan in PLANS]
+ANEW = [Priced(plan, plan.step_costs(np.ones(3)), begins_anew=True) for plan in PLANS]
 
 
 def carried_out(time, slowness=1.0):
     """The actions taken within some time, each taking `slowness` times what was foreseen."""
     taken = ()
     price = {0: 2.0, 1: 5.0, 2: 7.0}
-    while (action := pursue(PLANS, COSTS, taken, time)) >= 0:
+    while (action := pursue(PRICED, taken, time)) >= 0:
         taken, time = (*taken, action), time - slowness * price[action]
     return taken, action
 
@@ -31,7 +32,14 @@ def test_a_plan_that_no_longer_fits_ends_where_a_shorter_one_did():
 
 
 def test_what_no_plan_begins_with_is_left_to_the_policy():
-    assert pursue(PLANS, COSTS, (2,), 100.0) == NOTHING_FITS
+    assert pursue(PRICED, (2,), 100.0) == NOTHING_FITS
+
+
+def test_when_a_plan_no_longer_fits_another_takes_its_place_if_that_begins_anew():
+    assert pursue(ANEW, (0,), 6.9) == 1
+    assert pursue(ANEW, (0,), 4.9) == DONE
+    assert pursue(ANEW, (0, 1), 7.0) == 2
+    assert pursue(PRICED, (0,), 6.9) == DONE
 
 
 def test_slower_machines_have_dearer_steps():

@@ -42,7 +42,7 @@ def calibrate(
             measured = calibration.calibrate(stand_in_bank(np.random.default_rng(0)), quick)
         else:
             learned = learned_from(load_model(find_model(model)))
-            measured = measure(learned.model, learned.policy, learned.make_bank(1), quick)
+            measured = measure(learned.model, learned.policy, learned.plans, learned.make_bank(1), quick)
     path = costs.save_calibration(measured)
     rows = [
         (

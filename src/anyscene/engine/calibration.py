@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from statistics import median
 
@@ -21,7 +22,8 @@ from anyscene.hierarchy import LAYERS, working_frame
 from anyscene.learning.overheads import measure_detail
 from anyscene.model import painting
 from anyscene.model.actions import Split
-from anyscene.model.policies import Policy, RandomPolicy, Situation
+from anyscene.model.plans import Plan
+from anyscene.model.policies import Policy, RandomPolicy, Situation, StaticPolicy
 from anyscene.model.rollout import Model
 
 LARGE_SIDES = ((540, 720), (1080, 1440), (2160, 2880), (3000, 4000))
@@ -49,34 +51,50 @@ class Taken:
     frame_share: float
 
 
-def calibration_for(model: Model, policy: Policy, bank: Bank) -> CostModel:
+def calibration_for(model: Model, policy: Policy, plans: Sequence[Plan], bank: Bank) -> CostModel:
     """Return the calibration of this machine for a model; made, quickly, and kept when there is none."""
     known = load_calibration(calibration_key(bank))
     if known is None or not known.steps.keys() >= set(foresight.OWN_STEPS):
-        known = calibrate(model, policy, bank, quick=True, base=known)
+        known = calibrate(model, policy, plans, bank, quick=True, base=known)
         save_calibration(known)
     return known
 
 
 def calibrate(
-    model: Model, policy: Policy, bank: Bank, quick: bool = False, base: CostModel | None = None
+    model: Model,
+    policy: Policy,
+    plans: Sequence[Plan],
+    bank: Bank,
+    quick: bool = False,
+    base: CostModel | None = None,
 ) -> CostModel:
     """Measure all that labeling with a model does; hold everything to one thread around the call.
 
     base : the costs of trees and features, if they are known.
     """
     base = calibration.calibrate(bank, quick) if base is None else base
-    return with_own_steps(base, model, policy, bank, rounds=QUICK_WALKS if quick else WALKS)
+    return with_own_steps(base, model, policy, plans, bank, rounds=QUICK_WALKS if quick else WALKS)
 
 
-def with_own_steps(base: CostModel, model: Model, policy: Policy, bank: Bank, rounds: int) -> CostModel:
+def with_own_steps(
+    base: CostModel, model: Model, policy: Policy, plans: Sequence[Plan], bank: Bank, rounds: int
+) -> CostModel:
     """Add the engine's own steps to the costs of trees and features."""
     images = calibration.calibration_images(1, seed=1)
     decider = decider_for(model, policy, Foresight(model.costs, base))
-    _walk(model, decider, bank, images[0], seed=0)  # compiles
-    # The same walks several times over, so that what disturbs one of them can be told from what is slow.
-    walks = [
-        [_walk(model, decider, bank, image, seed) for _ in range(rounds)] for seed, image in enumerate(images)
+
+    def walk_again(image: Image, new_policy: Callable[[], Policy]) -> list[list[Taken]]:
+        """The same walk several times over: what disturbs one of them is told from what is slow."""
+        return [_walk(model, decider, bank, image, new_policy()) for _ in range(rounds)]
+
+    def at_random(seed: int) -> Callable[[], Policy]:
+        return lambda: RandomPolicy(np.random.default_rng(seed))
+
+    walk_again(images[0], at_random(0))  # compiles
+    walks = [walk_again(image, at_random(seed)) for seed, image in enumerate(images)]
+    # Under a deadline plans are carried out, image after image: random walks find colder caches.
+    carried_out = [
+        walk_again(image, partial(StaticPolicy, plan.actions)) for plan in plans for image in images[:2]
     ]
     charges = [c for again in walks for walk in again for step in walk for c in (step.deciding, step.own)]
     for leaves, ms in measure_detail(model.pool.classes, rounds).items():
@@ -86,18 +104,20 @@ def with_own_steps(base: CostModel, model: Model, policy: Policy, bank: Bank, ro
         for same in zip(*(_frame_and_paint(sides) for _ in range(rounds)), strict=True):
             charges.append(Charge(same[0].work, median(charge.ms for charge in same)))
     steps = CostModel(base.key, {**base.steps, **calibration.fit_costs(charges)})
-    taken = [
-        replace(same[0], ms=median(step.ms for step in same))
-        for again in walks
-        for same in zip(*again, strict=True)
-    ]
-    return CostModel(base.key, {**steps.steps, **_whole_actions(taken, model, steps, bank)})
+    of_random, of_plans = (
+        [
+            replace(same[0], ms=median(step.ms for step in same))
+            for again in several
+            for same in zip(*again, strict=True)
+        ]
+        for several in (walks, carried_out)
+    )
+    return CostModel(base.key, {**steps.steps, **_whole_actions(of_random, of_plans, model, steps, bank)})
 
 
-def _walk(model: Model, decider: Decider, bank: Bank, image: Image, seed: int) -> list[Taken]:
-    """Label an image by random actions and measure each."""
+def _walk(model: Model, decider: Decider, bank: Bank, image: Image, policy: Policy) -> list[Taken]:
+    """Label an image as a policy says and measure each action."""
     evidence = LazyEvidence(image, bank)
-    at_random = RandomPolicy(np.random.default_rng(seed))
     share = frame_share((image.shape[0], image.shape[1]))
     state = model.start()
     taken: list[Taken] = []
@@ -105,8 +125,8 @@ def _walk(model: Model, decider: Decider, bank: Bank, image: Image, seed: int) -
         begun = time.thread_time()
         decider.decide(state, (), share, Most(inf, inf))
         deciding = _ms_since(begun)
-        situation = model.situation(state)
-        action = at_random.choose(situation)
+        situation = model.situation(state, tuple(step.action for step in taken))
+        action = policy.choose(situation)
         if action is None:
             return taken
         charged = len(evidence.ledger.charges)
@@ -153,18 +173,30 @@ def _frame_and_paint(sides: tuple[int, int]) -> list[Charge]:
     return [framing, Charge(Work(foresight.PAINT, pixels), _ms_since(begun))]
 
 
-def _whole_actions(taken: Sequence[Taken], model: Model, steps: CostModel, bank: Bank) -> dict[str, StepCost]:
-    """Compare what actions took with what their steps typically take, for each kind of action."""
+def _whole_actions(
+    of_random: Sequence[Taken], of_plans: Sequence[Taken], model: Model, steps: CostModel, bank: Bank
+) -> dict[str, StepCost]:
+    """Compare what actions took with what their steps typically take, for each kind of action.
+
+    Of each kind those of plans count, and those of random walks where plans have none.
+    """
     costs = foresee(steps, bank, model.costs.branching)
-    foreseen = []
-    for step in taken:
-        seen = step.situation
-        typical = costs.of_actions(seen.state, seen.pool, seen.coverage, step.frame_share)
-        foreseen.append(typical[step.action])
-    typical, actual = np.array(foreseen), np.array([step.ms for step in taken])
-    splits = model.pool.chain_of[[step.action for step in taken]] < 0
-    kinds = {foresight.WHOLE_UPDATE: ~splits, foresight.WHOLE_SPLIT: splits}
-    return {kind: _exceeding(typical[those], actual[those]) for kind, those in kinds.items()}
+
+    def is_split(step: Taken) -> bool:
+        return isinstance(step.situation.pool.actions[step.action], Split)
+
+    def exceeding(kind: bool) -> StepCost:
+        taken = [step for step in of_plans if is_split(step) is kind]
+        taken = taken or [step for step in of_random if is_split(step) is kind]
+        typical = [
+            costs.of_actions(step.situation.state, model.pool, step.situation.coverage, step.frame_share)[
+                step.action
+            ]
+            for step in taken
+        ]
+        return _exceeding(np.array(typical), np.array([step.ms for step in taken]))
+
+    return {foresight.WHOLE_UPDATE: exceeding(False), foresight.WHOLE_SPLIT: exceeding(True)}
 
 
 def _exceeding(typical: NDArray[np.float64], actual: NDArray[np.float64]) -> StepCost:

@@ -11,8 +11,9 @@ import numpy as np
 
 from anyscene.engine import decision_kernels
 from anyscene.engine.foresight import Foresight, Most
+from anyscene.model.actions import begins_anew
 from anyscene.model.costs import ActionCosts
-from anyscene.model.plans import DONE, NOTHING_FITS, Plan, pursue
+from anyscene.model.plans import DONE, NOTHING_FITS, Plan, Priced, pursue
 from anyscene.model.policies import LearnedPolicy, Policy, remaining
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -65,10 +66,11 @@ class LearnedDecider:
         pool, q = model.pool, policy.q
         self._max_steps = model.max_steps
         self._policy = policy
-        self._plans = plans
         first = model.situation(model.start())
         ratio = foresight.of_actions(first.state, pool, first.coverage, 1.0) / first.costs
-        self._plan_costs = [plan.step_costs(ratio) for plan in plans]
+        self._plans = [
+            Priced(plan, plan.step_costs(ratio), begins_anew(plan.actions, pool)) for plan in plans
+        ]
         thresholds, group = pool.groups
         stored, local = (_parts(costs) for costs in (model.costs, foresight.actions))
         self._arguments = (
@@ -83,7 +85,7 @@ class LearnedDecider:
             return None
         upcoming, loyalty = remaining(self._policy.guide, taken), self._policy.loyalty
         if self._plans and most.update < inf:
-            planned = pursue(self._plans, self._plan_costs, taken, most.update / frame_share)
+            planned = pursue(self._plans, taken, most.update / frame_share)
             if planned in (DONE, NOTHING_FITS):  # whatever is cheaper than every plan is not worth it
                 return None
             upcoming, loyalty = (planned,), inf

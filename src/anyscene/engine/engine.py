@@ -153,7 +153,7 @@ def prepare(learned: Learned, threads: int = 1) -> Engine:
     keep_freed_memory()
     hold_threads(1)  # costs are measured, and foretold, on one thread
     bank = learned.make_bank(1)
-    calibration = calibration_for(learned.model, learned.policy, bank)
+    calibration = calibration_for(learned.model, learned.policy, learned.plans, bank)
     engine = Engine(learned, foresee(calibration, bank, learned.model.costs.branching), bank)
     engine.warm_up()
     return engine.with_threads(threads)
@@ -295,8 +295,7 @@ class Run:
         framing = self._framing if self.evidence is None else 0.0
         # Where this image's steps have taken longer than foretold, others compete for the machine now.
         slowness = max(1.0, (self._actual_ms + USUAL_MS) / (self._predicted_ms + USUAL_MS))
-        left = (self.clock.remaining() - self._reserve - framing) / slowness
-        return self.foresight.most_that_fits(left)
+        return self.foresight.most_that_fits(self.clock.remaining() - self._reserve - framing, slowness)
 
 
 def describe_action(action: Action, pool: Pool) -> str:

@@ -42,6 +42,9 @@ REFERENCE = (360, 480)
 MANY_LEAVES = 1000
 """For as many leaves is deciding charged; the kernels make fewer hardly cheaper."""
 
+STEADY = 1.15
+"""Where actions have been slow on an image, hardly any is slower still by more than this factor."""
+
 FIXED_SHARE = 0.4
 """How much of what an action takes in a frame of REFERENCE does not depend on the frame's size."""
 
@@ -69,10 +72,14 @@ class Foresight:
         """Return what each action typically takes, float64[A]. frame_share : see `frame_share`."""
         return self.actions.of_actions(state, pool, coverage) * frame_share
 
-    def most_that_fits(self, left: float) -> Most:
-        """Return the largest typical costs of actions that will hardly ever exceed `left` milliseconds."""
+    def most_that_fits(self, left: float, slowness: float = 1.0) -> Most:
+        """Return the largest typical costs of actions that will hardly ever exceed `left` milliseconds.
+
+        slowness : what actions took lately over what is typical. That the machine may be slow is in the usual
+        factor; both together would count it twice.
+        """
         kinds = (self.calibration.steps[step] for step in (WHOLE_UPDATE, WHOLE_SPLIT))
-        return Most(*((left - action.fixed) / action.high for action in kinds))
+        return Most(*((left - kind.fixed) / max(kind.high, STEADY * slowness) for kind in kinds))
 
     def framing(self, size: tuple[int, int]) -> float:
         """Return what making the working frame of an image of this size hardly ever exceeds."""

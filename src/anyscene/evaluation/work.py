@@ -173,11 +173,7 @@ class Worker:
         if system == "dnmd":
             plans = [StaticPolicy(plan.actions) for plan in trained.plans]
             return join_ends([self._by_policy(plan, image, alpha, upfront) for plan in plans])
-        policy = policy_for(system, trained, image, index)
-        if system == "oracle" and self._job.clock == WALL_CLOCK:
-            # What it chose is timed; that it knew the truth is not.
-            chosen = trace_by_costs(trained.model, policy, image, self._bank, alpha).actions
-            policy = StaticPolicy(tuple(chosen.tolist()))
+        policy = policy_for(system, trained, image, self._bank, index)
         return self._by_policy(policy, image, alpha, upfront)
 
     def _by_policy(self, policy: Policy, image: ScoredImage, alpha: float, upfront: bool) -> Trace:
@@ -195,7 +191,7 @@ class Worker:
     def _foresight(self) -> Foresight:
         """What steps take here; whatever compiles or allocates is done before anything is timed."""
         model = self._trained.model
-        calibration = calibration_for(model, self._learned.policy, self._bank)
+        calibration = calibration_for(model, self._learned.policy, self._learned.plans, self._bank)
         found = foresee(calibration, self._bank, model.costs.branching)
         keep_freed_memory()
         for policy in (self._learned.policy, StaticPolicy(self._trained.static)):

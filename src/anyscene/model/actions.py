@@ -272,6 +272,17 @@ def _tree_inputs(
     return x
 
 
+def begins_anew(sequence: Sequence[int], pool: Pool) -> bool:
+    """Tell whether actions are blends alone: what each leaves behind depends on no action before it.
+
+    Of blends on leaves that nothing split; on others what the split did counts.
+    """
+    chains = pool.chain_of[list(sequence)]
+    return all(chain >= 0 and pool.chains[chain].has_blend for chain in chains) and bool(
+        (pool.size_of[list(sequence)] == 1).all()
+    )
+
+
 def advance(state: State, action: Action, pool: Pool, evidence: Evidence, cost: float) -> State:
     """Take an action that costs so many milliseconds."""
     if isinstance(action, Split):

@@ -25,23 +25,41 @@ class Plan:
         return np.diff(self.cost) * ratio[list(self.actions)]
 
 
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """A plan on one machine. costs : float64[n], what its actions take there.
+
+    begins_anew : whether its actions do not build on what was done before, as blends of the image do not.
+    """
+
+    plan: Plan
+    costs: NDArray[np.float64]
+    begins_anew: bool
+
+    def rest(self, taken: tuple[int, ...]) -> list[int] | None:
+        """Which of its actions are still to be taken after these; None if it cannot go on from there."""
+        actions = self.plan.actions
+        if actions[: len(taken)] == taken:
+            return list(range(len(taken), len(actions)))
+        return [i for i, action in enumerate(actions) if action not in taken] if self.begins_anew else None
+
+
 NOTHING_FITS = -1
 DONE = -2
 
 
-def pursue(
-    plans: Sequence[Plan], step_costs: Sequence[NDArray[np.float64]], taken: tuple[int, ...], most: float
-) -> int:
-    """The next action of the best plan that goes on from `taken` and whose rest takes at most `most`.
+def pursue(plans: Sequence[Priced], taken: tuple[int, ...], most: float) -> int:
+    """The next action of the best plan that can go on from `taken` and whose rest takes at most `most`.
 
-    plans : from worst to best. step_costs : of each plan's actions.
+    plans : from worst to best.
     Returns DONE where the best plan that fits has been carried out, NOTHING_FITS where there is none.
     """
-    done = len(taken)
-    for plan, costs in zip(reversed(plans), reversed(step_costs), strict=True):
-        if plan.actions[:done] == taken:
-            if len(plan.actions) == done:
-                return DONE
-            if costs[done:].sum() <= most:
-                return plan.actions[done]
+    for priced in reversed(plans):
+        rest = priced.rest(taken)
+        if rest is None:
+            continue
+        if not rest:
+            return DONE
+        if priced.costs[rest].sum() <= most:
+            return priced.plan.actions[rest[0]]
     return NOTHING_FITS
