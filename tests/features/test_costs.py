@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anyscene.errors import ConfigError
-from anyscene.features.calibration import fit_costs, measure, paint
+from anyscene.features.calibration import fit_costs, measure, measure_alone, paint
 from anyscene.features.costs import (
     CostModel,
     StepCost,
@@ -46,6 +46,21 @@ def test_nearly_all_costs_lie_below_the_high_prediction():
         charge.ms <= model.predict("step", charge.work.pixels, charge.work.regions)[1] for charge in fresh
     ]
     assert np.mean(below) >= 0.95
+
+
+def test_what_is_typical_is_measured_alone_and_the_high_factor_covers_all():
+    alone = [Charge(Work("step", pixels), pixels / 1000) for pixels in (1000, 2000, 4000)] * 9
+    among_others = [Charge(Work("step", pixels), 1.5 * pixels / 1000) for pixels in (1000, 2000, 4000)] * 9
+    cost = fit_costs(among_others, alone)["step"]
+    assert cost.typical(Work("step", 2000)) == pytest.approx(2)
+    assert cost.high >= 1.5
+
+
+def test_smooth_maps_are_measured_alone_at_every_size(bank):
+    images = [np.zeros((40, 60, 3), np.uint8), np.zeros((60, 40, 3), np.uint8)]
+    found = measure_alone(bank, images, rounds=2)
+    assert {charge.work.step for charge in found} == {"extract:semantics", "extract:place"}
+    assert len(found) == 2 * 2 * 2
 
 
 def test_no_part_of_a_cost_is_negative():
