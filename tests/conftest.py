@@ -64,7 +64,7 @@ def model_file(streets, tmp_path_factory):
         screening_samples=2000,
         iterations=1,
         prune_images=2,
-        guide_trials=5,
+        guide_rounds=2,
         guide_images=2,
         threads=1,
     )

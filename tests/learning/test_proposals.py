@@ -144,14 +144,15 @@ def test_deployed_chains_see_in_features_what_learning_saw_in_bins(worlds, corpu
 
 def test_the_guide_is_at_least_as_good_as_every_proposed_sequence(proposals, corpus):
     images = corpus.held_out[:6]
-    guide = search_guide(proposals, images, 25, 1, np.random.default_rng(0))
+    guide = search_guide(proposals, images, 3, 1)
     runs = [run_all(proposals.model, constant(StaticPolicy(s)), images, 1) for s in proposals.sequences]
     found = run_all(proposals.model, constant(StaticPolicy(guide)), images, 1)
     full = TAIL * max(run.cost[-1] for each in runs for run in each)
-    budgets = np.geomspace(least_budget(proposals.model), full, 256)
+    first = max(least_budget(proposals.model), min(run.cost[1] for run in runs[0]))
+    budgets = np.geomspace(first, full, 256)
     curves = [mean_curve(each, budgets) for each in (*runs, found)]
     scores = [score_against(curve, curves[0], SHORTFALL) for curve in curves]
-    assert scores[-1] >= max(scores) - STEP_WORTH * max(len(s) for s in proposals.sequences)
+    assert scores[-1] >= max(scores) - 3 * STEP_WORTH
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +29,10 @@ from anyscene.learning.extraction import Extract, extract
 from anyscene.learning.train import train
 from anyscene.model.curves import accuracy_at, cost_to_reach
 from anyscene.model.evidence import ArrayEvidence
-from anyscene.model.loss import pixel_accuracy
 from anyscene.model.modelfile import TrainedModel, load_model
-from anyscene.model.policies import Oracle, Policy, RandomPolicy, Situation, StaticPolicy
-from anyscene.model.rollout import Trajectory, rollout, walk
+from anyscene.model.oracle import Oracle
+from anyscene.model.policies import Policy, RandomPolicy, StaticPolicy
+from anyscene.model.rollout import Trajectory, rollout
 
 SEEDS = (0, 1, 2)
 STREETS = "streets:200?seed={seed}"
@@ -44,6 +43,7 @@ STREETS_CONFIG = TrainConfig(
     columns=32,
     clusters=2,
     steps=14,
+    guide_rounds=4,
     explored=40,
     iterations=2,
     patience=1,
@@ -246,27 +246,9 @@ def _evidence(made: Extract) -> ArrayEvidence:
 def _oracle_run(
     trained: TrainedModel, made: Extract, alpha: float, budgets: NDArray[np.float64]
 ) -> Trajectory:
-    """Take, with the truth in hand, the action after which D-NM gets the largest area.
-
-    D-NM's own action is among them, so no image's area is below D-NM's. The largest R + γ·[return]₊ is no
-    such bound: rewards by Eq. 4 do not say how long it takes until the next one.
-    """
-    gain = partial(_area_gain, trained=trained, made=made, budgets=budgets)
-    return rollout(trained.model, Oracle(gain), _evidence(made), made.truth, alpha)
-
-
-def _area_gain(
-    situation: Situation, action: int, trained: TrainedModel, made: Extract, budgets: NDArray[np.float64]
-) -> float:
-    """True area of taking an action and following D-NM to its end, less that of stopping here."""
-    model, evidence = trained.model, _evidence(made)
-    first = model.advance(situation, action, evidence)
-    taken = (*situation.taken, action)
-    later = walk(model, trained.policies["D-NM"], evidence, start=first, taken=taken)
-    states = [situation.state, first, *(state for _, _, state in later)]
-    accuracy = np.array([pixel_accuracy(model.view(state, evidence), made.truth) for state in states])
-    last = np.searchsorted([state.cost for state in states], budgets, side="right") - 1
-    return float((accuracy[np.maximum(last, 0)] - accuracy[0]).mean())
+    evidence = _evidence(made)
+    oracle = Oracle(trained.model, trained.policies["D-NM"], evidence, made.truth, budgets)
+    return rollout(trained.model, oracle, evidence, made.truth, alpha)
 
 
 def _budgets(runs: Mapping[str, Sequence[Trajectory]]) -> NDArray[np.float64]:

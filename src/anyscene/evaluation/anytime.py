@@ -15,21 +15,23 @@ from anyscene.evaluation.images import ScoredImage
 from anyscene.evaluation.traces import Trace
 from anyscene.features import Bank
 from anyscene.metrics import Counts
+from anyscene.model.curves import budget_grid
 from anyscene.model.loss import labeling_loss
 from anyscene.model.modelfile import TrainedModel
+from anyscene.model.oracle import Oracle
 from anyscene.model.painting import show
-from anyscene.model.policies import Oracle, Policy, RandomPolicy, StaticPolicy
-from anyscene.model.rollout import Model, true_action_value, walk
+from anyscene.model.policies import Policy, RandomPolicy, StaticPolicy
+from anyscene.model.rollout import Model, rollout, walk
 from anyscene.model.state import State
 
 LEARNED = {"dnm": "D-NM", "dm": "D-M"}
 """The policies that a model file holds, by the name of the system."""
 
 
-def policy_for(system: str, trained: TrainedModel, image: ScoredImage, seed: int) -> Policy:
+def policy_for(system: str, trained: TrainedModel, image: ScoredImage, bank: Bank, seed: int) -> Policy:
     """The policy of an anytime system; the oracle's is made for one image, whose truth it knows.
 
-    seed : of RS, another for each image.
+    bank : the model's feature sets. seed : of RS, another for each image.
     """
     if system in LEARNED:
         return trained.policies[LEARNED[system]]
@@ -37,27 +39,29 @@ def policy_for(system: str, trained: TrainedModel, image: ScoredImage, seed: int
         return StaticPolicy(trained.static)
     if system == "rs":
         return RandomPolicy(np.random.default_rng(seed))
-    return Oracle(
-        partial(
-            true_action_value,
-            model=trained.model,
-            policy=trained.policies["D-NM"],
-            evidence=image.evidence,
-            truth=image.truth,
-            alpha=loss_weight(trained),
-            gamma=discount(trained),
-        )
-    )
+    return oracle_for(trained, image, bank)
+
+
+def oracle_for(trained: TrainedModel, image: ScoredImage, bank: Bank) -> StaticPolicy:
+    """What the oracle does on an image, over the costs of D-NM and S-M there.
+
+    It goes by the finest regions. Where D-NM has the larger area in painted pixels, it does as D-NM does.
+    """
+    model, ours, alpha = trained.model, trained.policies["D-NM"], loss_weight(trained)
+    runs = [
+        rollout(model, policy, image.evidence, image.truth, alpha)
+        for policy in (ours, StaticPolicy(trained.static))
+    ]
+    budgets = budget_grid([runs])
+    oracle = Oracle(model, ours, image.evidence, image.truth, budgets)
+    traces = [trace_by_costs(model, policy, image, bank, alpha) for policy in (oracle, ours)]
+    best = max(traces, key=lambda trace: trace.pixel_accuracy()[trace.last_within(budgets)].mean())
+    return StaticPolicy(tuple(best.actions.tolist()))
 
 
 def loss_weight(trained: TrainedModel) -> float:
     """The α of Eq. 3 that a model was trained with."""
     return float(trained.record.get("config", {}).get("alpha", 0.5))
-
-
-def discount(trained: TrainedModel) -> float:
-    """The largest γ that was tried in training: the most that a policy of the model looks ahead."""
-    return float(max(trained.record.get("config", {}).get("gammas", [0.5])))
 
 
 def trace_by_costs(

@@ -35,6 +35,11 @@ class Trace:
         """The last step that ends within each budget; the first where none does."""
         return np.maximum(np.searchsorted(self.cost, budgets, side="right") - 1, 0)
 
+    def pixel_accuracy(self) -> NDArray[np.float64]:
+        """Share of the known pixels that are right after each step, float64[K]."""
+        right = np.trace(self.counts, axis1=1, axis2=2)
+        return np.asarray(right / np.maximum(self.counts.sum(axis=(1, 2)), 1))
+
 
 def join_ends(traces: Sequence[Trace]) -> Trace:
     """One trace of the ends of several that start alike, each better and dearer than the one before."""

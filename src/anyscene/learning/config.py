@@ -23,9 +23,7 @@ class TrainConfig(BaseModel):
     images: int = Field(0, ge=0, description="learn from at most so many images, evenly spaced; 0: all")
 
     alpha: float = Field(0.5, ge=0, description="weight of the regions' impurity in the loss (Eq. 3)")
-    gammas: tuple[float, ...] = Field(
-        (0.2, 0.5), min_length=1, description="how much later rewards count: tried"
-    )
+    gammas: tuple[float, ...] = Field((0.2,), min_length=1, description="how much later rewards count: tried")
     thresholds: tuple[float, ...] = Field(
         (0.0, 0.3, 0.6, 1.0), min_length=1, description="of splits, in nats"
     )
@@ -37,7 +35,7 @@ class TrainConfig(BaseModel):
     )
     steps: int = Field(16, ge=1, le=200, description="most actions of a static sequence")
     clusters: int = Field(3, ge=0, le=50, description="groups of images with sequences of their own")
-    guide_trials: int = Field(150, ge=0, description="changes tried in the search for the guide")
+    guide_rounds: int = Field(6, ge=0, description="most changes on the way to the guide")
     guide_images: int = Field(32, ge=1, description="held-out images that judge the guide")
     pool: int = Field(64, ge=8, le=1000, description="actions kept in the pool")
     prune_images: int = Field(12, ge=1, description="held-out images that judge which actions are kept")

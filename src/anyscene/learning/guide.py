@@ -1,15 +1,17 @@
 """A guide for the learned policy: the static sequence of largest area under its curve, found by search.
 
 S-M takes what pays most at once, and so climbs every rung of the ladder. Which steps had better be left out
-shows only at the end: the search starts from the proposed sequences, drops, inserts and splices, and keeps
-what makes the whole curve better on images that no weak learner was fitted to.
+shows only at the end: the search starts from the best proposed sequence, leaves out, puts in and replaces,
+and keeps what makes the whole curve surely better on images that no weak learner was fitted to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
 from anyscene.learning.draft import Draft
@@ -17,8 +19,7 @@ from anyscene.learning.parallel import map_threads
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import ImageVisit
 from anyscene.learning.proposals import set_prices
-from anyscene.model.curves import mean_curve, score_against
-from anyscene.model.loss import pixel_accuracy
+from anyscene.model.curves import accuracy_at, mean_curve, score_against
 from anyscene.model.rollout import Trajectory
 
 TAIL = 1.3
@@ -29,6 +30,15 @@ SHORTFALL = 0.1
 
 STEP_WORTH = 0.0005
 """What a step more has to add: smaller gains on some dozen images are not there on new ones."""
+
+PROMISING = 8
+"""Actions that are put in at each place: those that pay most at once there."""
+
+SCREENED = 3
+"""Every so manieth image screens changes, and of these every so manieth says which actions are promising."""
+
+HOPEFUL = 20
+"""Changes that all images judge."""
 
 Sequence_ = tuple[int, ...]
 
@@ -51,8 +61,7 @@ class Course:
         shared = 0
         while shared < min(len(before), len(sequence)) and before[shared] == sequence[shared]:
             shared += 1
-        example = self._examples[image]
-        visits = visits[: shared + 1] or [self._draft.start(example)]
+        visits = visits[: shared + 1] or [self._draft.start(self._examples[image])]
         for action in sequence[len(visits) - 1 :]:
             visit = visits[-1]
             visits.append(visit.take(action)[1] if visit.offered[action] else visit)
@@ -61,39 +70,68 @@ class Course:
             np.array(sequence, np.int64),
             np.array([visit.state.cost for visit in visits]),
             np.array([visit.loss for visit in visits]),
-            np.array([pixel_accuracy(visit.seen, example.truth) for visit in visits]),
+            np.array([visit.accuracy for visit in visits]),
         )
 
 
 def search_guide(
-    proposals: Proposals,
-    examples: Sequence[Example],
-    trials: int,
-    threads: int,
-    random: np.random.Generator,
+    proposals: Proposals, examples: Sequence[Example], rounds: int, threads: int
 ) -> tuple[int, ...]:
-    """Climb from the best proposed sequence by random changes; return the best one found.
+    """Climb from the best proposed sequence by one change a round: the one that is surest to help.
 
-    examples : images that no weak learner was fitted to.
+    examples : images that no weak learner was fitted to. Every third of them screens all changes, all of them
+    judge the best. A change must raise the score by more than the standard error of the images' differences.
     """
-    course = Course(proposals, examples, threads)
-    first_runs = [course.run(sequence) for sequence in proposals.sequences]
-    full = max(trajectory.cost[-1] for runs in first_runs for trajectory in runs)
-    budgets = np.geomspace(least_budget(proposals.model), TAIL * full, 256)
-
-    static = mean_curve(first_runs[0], budgets)
-
-    def score(runs: Sequence[Trajectory]) -> float:
-        return score_against(mean_curve(runs, budgets), static, SHORTFALL)
-
-    scores = [score(runs) for runs in first_runs]
-    best, best_score = proposals.sequences[int(np.argmax(scores))], max(scores)
-    for _ in range(trials):
-        tried = _changed(best, proposals, random)
-        tried_score = score(course.run(tried))
-        if tried_score - best_score > STEP_WORTH * (len(tried) - len(best)):
-            best, best_score = tried, tried_score
+    jury = _Jury(proposals, examples, threads)
+    screen = _Jury(proposals, examples[::SCREENED], threads)
+    scores = [jury.verdict(sequence).score for sequence in proposals.sequences]
+    best = proposals.sequences[int(np.argmax(scores))]
+    for _ in range(rounds):
+        changes = [change for change in _changes(best, proposals, examples[:: SCREENED**2]) if change != best]
+        hopes = screen.gains(best, changes)
+        hopeful = [changes[i] for i in np.argsort(-hopes, kind="stable")[:HOPEFUL]]
+        gains = jury.gains(best, hopeful)
+        if not len(gains) or gains.max() <= 0:
+            break
+        best = hopeful[int(np.argmax(gains))]
     return best
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """The score of a sequence's mean curve, and the area under its curve on each image."""
+
+    score: float
+    areas: NDArray[np.float64]
+
+
+class _Jury:
+    """Scores static sequences on some images, by the same budgets."""
+
+    def __init__(self, proposals: Proposals, examples: Sequence[Example], threads: int) -> None:
+        self._course = Course(proposals, examples, threads)
+        runs = [self._course.run(sequence) for sequence in proposals.sequences]
+        first = min(trajectory.cost[1] for trajectory in runs[0])
+        full = max(trajectory.cost[-1] for each in runs for trajectory in each)
+        self._budgets = np.geomspace(max(first, least_budget(proposals.model)), TAIL * full, 256)
+        self._static = mean_curve(runs[0], self._budgets)
+
+    def verdict(self, sequence: Sequence_) -> _Verdict:
+        """Run a sequence and score it."""
+        curves = np.array([accuracy_at(run, self._budgets) for run in self._course.run(sequence)])
+        return _Verdict(score_against(curves.mean(axis=0), self._static, SHORTFALL), curves.mean(axis=1))
+
+    def gains(self, before: Sequence_, changed: Sequence[Sequence_]) -> NDArray[np.float64]:
+        """By how much each sequence is surely better than the one before: by the gain less its doubt."""
+        known = self.verdict(before)
+        gains = np.empty(len(changed))
+        # In order, so that one after the other shares its beginning.
+        for i in sorted(range(len(changed)), key=lambda i: changed[i]):
+            found = self.verdict(changed[i])
+            doubt = float((found.areas - known.areas).std()) / np.sqrt(len(known.areas))
+            longer = len(changed[i]) - len(before)
+            gains[i] = found.score - known.score - doubt - STEP_WORTH * longer
+        return gains
 
 
 def least_budget(draft: Draft) -> float:
@@ -106,24 +144,24 @@ def least_budget(draft: Draft) -> float:
     return costs.start + (costs.step + float(set_prices(costs)[ladder].min()) if ladder else 0.0)
 
 
-def _changed(sequence: Sequence_, proposals: Proposals, random: np.random.Generator) -> Sequence_:
-    """Drop actions in a row, insert one, replace one, or go on as another sequence does."""
-    at = int(random.integers(len(sequence) + 1))
-    kind = random.random()
-    if kind < 0.15 and len(sequence) > 1:
-        return sequence[: max(at, 1) - 1] + sequence[at + int(random.integers(len(sequence))) :]
-    if kind < 0.35 and len(sequence) > 1:
-        at = min(at, len(sequence) - 1)
-        return sequence[:at] + sequence[at + 1 :]
-    if kind < 0.65:
-        return (*sequence[:at], _any_action(proposals, random), *sequence[at + (kind < 0.5) :])
-    other = proposals.sequences[int(random.integers(len(proposals.sequences)))]
-    return sequence[:at] + other[int(random.integers(len(other) + 1)) :]
+def _changes(sequence: Sequence_, proposals: Proposals, examples: Sequence[Example]) -> list[Sequence_]:
+    """Sequences with up to three actions in a row left out, or a promising one put in or replacing one."""
+    changes: dict[Sequence_, None] = {}
+    for at, promising in enumerate(_promising(sequence, proposals, examples)):
+        before, after = sequence[:at], sequence[at:]
+        changes.update((before + after[left_out:], None) for left_out in range(1, min(3, len(after)) + 1))
+        for action in promising:
+            changes[(*before, action, *after)] = None
+            changes[(*before, action, *after[1:])] = None
+    return list(changes)
 
 
-def _any_action(proposals: Proposals, random: np.random.Generator) -> int:
-    """One of the sequences' own actions half of the time, else any."""
-    if random.random() < 0.5:
-        sequence = proposals.sequences[int(random.integers(len(proposals.sequences)))]
-        return int(random.choice(sequence)) if sequence else 0
-    return int(random.integers(len(proposals.model.actions)))
+def _promising(sequence: Sequence_, proposals: Proposals, examples: Sequence[Example]) -> Iterator[list[int]]:
+    """Before each action and after the last: the actions of largest mean reward (Eq. 4), above nothing."""
+    visits = [proposals.model.start(example) for example in examples]
+    for action in (*sequence, None):
+        rewards = np.mean([visit.all_rewards() for visit in visits], axis=0)
+        order = np.argsort(-rewards, kind="stable")[:PROMISING]
+        yield order[rewards[order] > 0].tolist()
+        if action is not None:
+            visits = [visit.take(action)[1] if visit.offered[action] else visit for visit in visits]

@@ -65,7 +65,8 @@ def learn_policies(
 ) -> dict[str, LearnedPolicy]:
     """Learn D-NM on one part of the held-out images and some others, and D-M from what D-NM explored.
 
-    Of D-NM's iterations, for all γ, the one that the other part judges best is kept.
+    Of D-NM's iterations, for all γ, the one that the other part judges best is kept. The myopic Q̂ is judged
+    with them: a guide that was found by looking ahead may do better with it than with a discounted one.
     """
     model = proposals.model
     explore_seed, walk_seed = seed.spawn(2)
@@ -86,8 +87,9 @@ def learn_policies(
         q = iterate(starts, experience, own, random, lambda q: judge.best_policy(q).score, note)
         candidates.append(judge.best_policy(q))
         experience.forget_values()
-    best = max(candidates, key=lambda candidate: candidate.score)
     myopic = fit_myopic(experience, settings, len(model.actions))
+    candidates.append(judge.best_policy(myopic))
+    best = max(candidates, key=lambda candidate: candidate.score)
     return {"D-NM": best.policy, "D-M": judge.with_stop(LearnedPolicy(myopic)).policy}
 
 

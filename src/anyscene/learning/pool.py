@@ -63,27 +63,24 @@ def combine(
 def prune(
     proposals: Proposals, most: int, images: int, threads: int, seed: np.random.SeedSequence
 ) -> list[int]:
-    """Choose the splits, the actions of S-M, guide and plans, and what is most often best on held-out images.
+    """Choose the splits, the actions of S-M and of plans, and what is most often best on held-out images.
 
-    Best in the states that S-M, the guide and random walks pass through.
+    Best in the states that S-M and random walks pass through.
     """
     model = proposals.model
     examples = model.corpus.held_out[:: max(1, len(model.corpus.held_out) // images)][:images]
-    followed = (proposals.sequences[0], proposals.guide)
-    jobs = [(example, which) for example in examples for which in range(len(followed) + 1)]
+    static = proposals.sequences[0]
+    jobs = [(example, followed) for example in examples for followed in (True, False)]
     seeds = seed.spawn(len(jobs))
 
     def count(job: int) -> NDArray[np.int64]:
-        example, which = jobs[job]
-        if which < len(followed):
-            behaviour = as_behaviour(StaticPolicy(followed[which]))
-        else:
-            behaviour = as_behaviour(RandomPolicy(np.random.default_rng(seeds[job])))
-        return _count_best(model.start(example), behaviour, len(model.actions))
+        example, followed = jobs[job]
+        policy = StaticPolicy(static) if followed else RandomPolicy(np.random.default_rng(seeds[job]))
+        return _count_best(model.start(example), as_behaviour(policy), len(model.actions))
 
     counts = np.sum(map_threads(count, range(len(jobs)), threads), axis=0)
     splits = {i for i, action in enumerate(model.actions) if isinstance(action, Split)}
-    kept = splits.union(*followed, *(plan.actions for plan in proposals.plans))
+    kept = splits.union(static, *(plan.actions for plan in proposals.plans))
     for action in np.argsort(-counts, kind="stable"):
         if len(kept) >= most or counts[action] == 0:
             break
@@ -107,7 +104,7 @@ def _count_best(visit: ImageVisit, behaviour: Behaviour, width: int) -> NDArray[
 
 
 def restrict_actions(proposals: Proposals, kept: Sequence[int]) -> Proposals:
-    """The same with these actions only, and with the chains that they use."""
+    """The same with these actions only, and with the chains that they use; before there is a guide."""
     model = proposals.model
     actions = [model.actions[i] for i in kept]
     used = sorted({action.chain for action in actions if isinstance(action, Update)})
@@ -117,12 +114,11 @@ def restrict_actions(proposals: Proposals, kept: Sequence[int]) -> Proposals:
         for action in actions
     )
     position = {old: new for new, old in enumerate(kept)}
-    guide, *sequences = (
-        tuple(position[a] for a in sequence if a in position)
-        for sequence in (proposals.guide, *proposals.sequences)
+    sequences = tuple(
+        tuple(position[a] for a in sequence if a in position) for sequence in proposals.sequences
     )
     chains = tuple(model.chains[chain] for chain in used)
     plans = tuple(
         replace(plan, actions=tuple(position[action] for action in plan.actions)) for plan in proposals.plans
     )
-    return Proposals(replace(model, chains=chains, actions=renamed), tuple(sequences), guide, plans)
+    return Proposals(replace(model, chains=chains, actions=renamed), sequences, plans=plans)

@@ -12,7 +12,7 @@ from anyscene.learning.corpus import Example
 from anyscene.learning.policy_iteration import Behaviour, Visit
 from anyscene.model.actions import Split, Update, chain_scores, offered, split, updated
 from anyscene.model.detail import View
-from anyscene.model.loss import labeling_loss, reward
+from anyscene.model.loss import labeling_loss, pixel_accuracy, reward
 from anyscene.model.phi import Phi, describe_state
 from anyscene.model.policies import Policy, Situation
 from anyscene.model.rollout import Model
@@ -92,6 +92,11 @@ class ImageVisit:
         return labeling_loss(self.seen, self._example.truth, self._alpha)
 
     @cached_property
+    def accuracy(self) -> float:
+        """The share of the labelled pixels that are right here."""
+        return pixel_accuracy(self.seen, self._example.truth)
+
+    @cached_property
     def seen(self) -> View:
         """What the state shows."""
         return self._model.view(self.state, self._example.evidence)
@@ -108,6 +113,12 @@ class ImageVisit:
         state = replace(state, cost=self.state.cost + cost)
         after = ImageVisit(self._model, self._example, self._alpha, state, self._cache)
         return reward(self.loss, after.loss, cost), after
+
+    def all_rewards(self) -> NDArray[np.float64]:
+        """Reward of every action; what is not offered would change nothing and earns nothing."""
+        return np.array(
+            [self.take(action)[0] if offered else 0.0 for action, offered in enumerate(self.offered)]
+        )
 
 
 def first_visit(model: Model, example: Example, alpha: float) -> ImageVisit:

@@ -87,7 +87,7 @@ def greedy_sequence(
         model = Draft(corpus, tuple(chains), actions, costs, prior, settings.alpha, settings.max_steps)
         states = [_with_chains(state, len(chains)) for state in states]
         visits = [model.resume(example, state) for example, state in zip(everyone, states, strict=True)]
-        rewards = np.mean(map_threads(_all_rewards, visits[: len(group)], settings.threads), axis=0)
+        rewards = np.mean(map_threads(ImageVisit.all_rewards, visits[: len(group)], settings.threads), axis=0)
         best = int(np.argmax(rewards))
         if rewards[best] <= 0:
             break
@@ -167,13 +167,6 @@ def _price(
         total += float(costs.pooling[new].sum() + costs.items[items].sum())
         total += int(state.active.sum()) * (costs.input + costs.tree * float(np.median(settings.sizes)))
     return costs.step + total / len(states)
-
-
-def _all_rewards(visit: ImageVisit) -> NDArray[np.float64]:
-    """Reward of every action; what is not offered would change nothing and earns nothing."""
-    return np.array(
-        [visit.take(action)[0] if offered else 0.0 for action, offered in enumerate(visit.offered)]
-    )
 
 
 def _after(visit: ImageVisit, action: int) -> State:

@@ -26,7 +26,7 @@ from anyscene.hierarchy import LAYERS, working_frame
 from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
 from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
-from anyscene.learning.corpus import Corpus, Example
+from anyscene.learning.corpus import Corpus
 from anyscene.learning.costing import action_costs, with_painting
 from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to_example
 from anyscene.learning.guide import search_guide
@@ -248,7 +248,7 @@ def propose(
     report: Report,
 ) -> Proposals:
     """Sequences on all images and on clusters, climbs, a guide and plans, and the pruned pool of them."""
-    sequence_seed, climb_seed, guide_seed, prune_seed = seed.spawn(4)
+    sequence_seed, climb_seed, prune_seed = seed.spawn(3)
     settings = config.proposals()
     clusters = cluster(corpus, config.clusters, costs, int(sequence_seed.generate_state(1)[0]))
     wanted = [
@@ -281,25 +281,22 @@ def propose(
     everything = combine(corpus, [*sequences, *climbs], costs, settings, steps)
     unseen, _ = corpus.policy_parts()
     judging = unseen[:: max(1, len(unseen) // config.guide_images)]
-    report("guide", 0, 1, f"{config.guide_trials} trials")
-    guide = folder.document("guide", lambda: list(_guide(everything, judging, config, guide_seed)))
-    everything = replace(everything, guide=tuple(guide))
-    report("guide", 1, 1, f"{len(guide)} actions")
     everything = replace(everything, plans=make_plans(everything, judging, config.threads))
-    report("plans", 1, 1, f"{len(everything.plans)} for known deadlines")
     report("pool", 0, 1, f"{len(everything.model.actions)} proposals")
     kept = folder.document(
         "pool", lambda: prune(everything, config.pool, config.prune_images, config.threads, prune_seed)
     )
     report("pool", 1, 1, f"{len(kept)} actions kept")
-    return restrict_actions(everything, kept)
-
-
-def _guide(
-    proposals: Proposals, judging: Sequence[Example], config: TrainConfig, seed: np.random.SeedSequence
-) -> tuple[int, ...]:
-    random = np.random.default_rng(seed)
-    return search_guide(proposals, judging, config.guide_trials, config.threads, random)
+    pruned = restrict_actions(everything, kept)
+    report("guide", 0, 1, f"{config.guide_rounds} rounds at most")
+    guide = folder.document(
+        "guide", lambda: list(search_guide(pruned, judging, config.guide_rounds, config.threads))
+    )
+    report("guide", 1, 1, f"{len(guide)} actions")
+    guided = replace(pruned, guide=tuple(guide))
+    plans = make_plans(guided, judging, config.threads)
+    report("plans", 1, 1, f"{len(plans)} for known deadlines")
+    return replace(guided, plans=plans)
 
 
 def learn(

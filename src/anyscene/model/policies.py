@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -132,22 +131,3 @@ class NoisyPolicy:
         if self.random.random() < self.noise:
             return RandomPolicy(self.random).choose(situation)
         return self.policy.choose(situation)
-
-
-@dataclass(frozen=True)
-class Oracle:
-    """With the truth in hand, the action of largest R + γ·[true return of following a policy from there]₊.
-
-    action_value : computes that value of one offered action (`rollout.true_action_value`, bound to an image).
-    Its value is at least that of the policy it follows. For evaluation only.
-    """
-
-    action_value: Callable[[Situation, int], float]
-
-    def choose(self, situation: Situation) -> int | None:
-        """Return the action of largest true value; stop when none is positive."""
-        choices = np.flatnonzero(situation.offered)
-        values = [self.action_value(situation, int(action)) for action in choices]
-        if not values or max(values) <= 0:
-            return None
-        return int(choices[int(np.argmax(values))])

@@ -12,7 +12,7 @@ from anyscene.model.actions import Pool, advance, offered
 from anyscene.model.costs import ActionCosts, coverage
 from anyscene.model.detail import View, view
 from anyscene.model.evidence import ArrayEvidence, Evidence
-from anyscene.model.loss import Truth, labeling_loss, pixel_accuracy, returns, reward
+from anyscene.model.loss import Truth, labeling_loss, pixel_accuracy
 from anyscene.model.policies import Policy, Situation
 from anyscene.model.state import State, initial_state
 
@@ -109,31 +109,3 @@ def rollout(model: Model, policy: Policy, evidence: ArrayEvidence, truth: Truth,
     ]
     cost, loss, accuracy = np.array(records).T
     return Trajectory(np.array(actions, np.int64), cost, loss, accuracy)
-
-
-def true_action_value(
-    situation: Situation,
-    action: int,
-    model: Model,
-    policy: Policy,
-    evidence: ArrayEvidence,
-    truth: Truth,
-    alpha: float,
-    gamma: float,
-) -> float:
-    """Reward of an action plus γ·[the discounted true return of following the policy after it]₊."""
-
-    def loss_of(state: State) -> float:
-        return labeling_loss(model.view(state, evidence), truth, alpha)
-
-    before = loss_of(situation.state)
-    state = model.advance(situation, action, evidence)
-    after = loss_of(state)
-    rewards = [reward(before, after, float(situation.costs[action]))]
-    if gamma > 0:
-        taken = (*situation.taken, action)
-        for _, _, following in walk(model, policy, evidence, start=state, taken=taken):
-            loss = loss_of(following)
-            rewards.append(reward(after, loss, following.cost - state.cost))
-            state, after = following, loss
-    return float(returns(rewards, gamma)[0])
