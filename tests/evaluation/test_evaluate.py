@@ -9,11 +9,19 @@ from typer.testing import CliRunner
 
 from anyscene import metrics
 from anyscene.apps.main import app
+from anyscene.engine.loading import bank_of
 from anyscene.errors import AnysceneError, ConfigError, DataError, ModelError
+from anyscene.evaluation.anytime import loss_weight, oracle_for, trace_by_costs
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
 from anyscene.evaluation.evaluate import Request, evaluate
 from anyscene.evaluation.fitting import fit_baselines
+from anyscene.evaluation.images import prepare_image
 from anyscene.evaluation.results import read_results
+from anyscene.features.cache import FeatureCache
+from anyscene.model.curves import budget_grid
+from anyscene.model.modelfile import load_model
+from anyscene.model.policies import StaticPolicy
+from anyscene.model.rollout import rollout
 from tests.data.trees import folder
 
 SPEC = "streets:20?size=120x90"
@@ -61,6 +69,22 @@ def test_scores_are_those_of_the_painted_labels(results, engine, streets):
     )
     assert results["systems"][0]["pixel"] == pytest.approx(metrics.pixel_accuracy(counts), abs=1e-6)
     assert results["systems"][0]["iou"] == pytest.approx(metrics.mean_iou(counts), abs=1e-6)
+
+
+def test_the_oracle_is_no_worse_than_the_learned_policy_on_any_image(model_file, streets, tmp_path):
+    trained = load_model(model_file)
+    bank, cache = bank_of(trained), FeatureCache(tmp_path)
+    model, ours, alpha = trained.model, trained.policies["D-NM"], loss_weight(trained)
+    for scene in streets.split("val"):
+        image = prepare_image(scene, bank, len(streets.classes), cache)
+        both = (ours, StaticPolicy(trained.static))
+        budgets = budget_grid([[rollout(model, p, image.evidence, image.truth, alpha) for p in both]])
+        traces = [
+            trace_by_costs(model, policy, image, bank, alpha)
+            for policy in (oracle_for(trained, image, bank), ours)
+        ]
+        oracle, learned = (t.pixel_accuracy()[t.last_within(budgets)].mean() for t in traces)
+        assert oracle >= learned
 
 
 def test_the_curves_are_also_a_table(report, results):
