@@ -9,7 +9,7 @@ from anyscene.learning.binning import fit_bins
 from anyscene.learning.boosting import BoostingSettings
 from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.guide import SHORTFALL, STEP_WORTH, TAIL, least_budget, search_guide
+from anyscene.learning.guide import SHORTFALL, STEP_WORTH, TAIL, least_budget, search_guide, with_long_end
 from anyscene.learning.planning import make_plans
 from anyscene.learning.policies import constant, learn_policies, run_all
 from anyscene.learning.policy_iteration import IterationSettings
@@ -198,6 +198,21 @@ def test_plans_cost_more_only_where_they_are_better(with_ladder):
     small = restrict_actions(replace(proposals, plans=plans), everything)
     again = run_all(small.model, constant(StaticPolicy(small.plans[-1].actions)), images, 1)
     np.testing.assert_allclose([run.accuracy for run in again], [run.accuracy for run in runs[-1]])
+
+
+def test_a_long_end_labels_better_and_only_blends_are_added(with_ladder, corpus, proposals):
+    climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
+    ladder = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
+    images = with_ladder.held_out
+    cheap = ladder.sequences[0]
+    longer = with_long_end(ladder, cheap, images, 1)
+    ends = [
+        np.mean([run.accuracy[-1] for run in run_all(ladder.model, constant(StaticPolicy(s)), images, 1)])
+        for s in (cheap, longer)
+    ]
+    assert longer[: len(cheap)] == cheap
+    assert ends[1] > ends[0] + STEP_WORTH
+    assert with_long_end(proposals, proposals.sequences[0], corpus.held_out, 1) == proposals.sequences[0]
 
 
 def test_clusters_divide_the_fitted_images(corpus):

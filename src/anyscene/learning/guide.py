@@ -19,6 +19,7 @@ from anyscene.learning.parallel import map_threads
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import ImageVisit
 from anyscene.learning.proposals import set_prices
+from anyscene.model.actions import begins_anew
 from anyscene.model.curves import accuracy_at, mean_curve, score_against
 from anyscene.model.rollout import Trajectory
 
@@ -39,6 +40,9 @@ SCREENED = 3
 
 HOPEFUL = 20
 """Changes that all images judge."""
+
+MOST_AT_END = 3
+"""Blends that may follow the sequence of largest area."""
 
 Sequence_ = tuple[int, ...]
 
@@ -95,6 +99,33 @@ def search_guide(
             break
         best = hopeful[int(np.argmax(gains))]
     return best
+
+
+def with_long_end(
+    proposals: Proposals, sequence: Sequence_, examples: Sequence[Example], threads: int
+) -> Sequence_:
+    """The sequence, and after it the cheapest blend that labels better than its end; and so on after that.
+
+    A last costly step hardly adds to the area, but it is what an unlimited budget is for.
+    """
+    pool = proposals.model.model.pool
+    blends = [action for action in range(len(pool.actions)) if begins_anew((action,), pool)]
+    course = Course(proposals, examples, threads)
+
+    def end(longer: Sequence_) -> tuple[float, float]:
+        runs = course.run(longer)
+        return float(np.mean([run.accuracy[-1] for run in runs])), float(
+            np.mean([run.cost[-1] for run in runs])
+        )
+
+    for _ in range(MOST_AT_END):
+        wanted = end(sequence)[0] + STEP_WORTH
+        ends = {(*sequence, blend): end((*sequence, blend)) for blend in blends}
+        better = {longer: cost for longer, (accuracy, cost) in ends.items() if accuracy > wanted}
+        if not better:
+            break
+        sequence = min(better, key=better.__getitem__)
+    return sequence
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus
 from anyscene.learning.costing import action_costs, with_painting
 from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to_example
-from anyscene.learning.guide import search_guide
+from anyscene.learning.guide import search_guide, with_long_end
 from anyscene.learning.overheads import OVERHEADS, measure_overheads, measure_painting
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.planning import make_plans
@@ -289,9 +289,12 @@ def propose(
     report("pool", 1, 1, f"{len(kept)} actions kept")
     pruned = restrict_actions(everything, kept)
     report("guide", 0, 1, f"{config.guide_rounds} rounds at most")
-    guide = folder.document(
-        "guide", lambda: list(search_guide(pruned, judging, config.guide_rounds, config.threads))
-    )
+
+    def find_guide() -> list[int]:
+        found = search_guide(pruned, judging, config.guide_rounds, config.threads)
+        return list(with_long_end(pruned, found, judging, config.threads))
+
+    guide = folder.document("guide", find_guide)
     report("guide", 1, 1, f"{len(guide)} actions")
     guided = replace(pruned, guide=tuple(guide))
     plans = make_plans(guided, judging, config.threads)
