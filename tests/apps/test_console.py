@@ -1,5 +1,6 @@
 import io
 import json
+import os
 
 import pytest
 from rich.console import Console
@@ -42,6 +43,14 @@ def test_json_goes_where_it_was_asked_for(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == {"näme": 1}
     console.emit_json({"näme": 1}, str(tmp_path / "out.json"))
     assert json.loads((tmp_path / "out.json").read_text()) == {"näme": 1}
+
+
+def test_json_holds_file_names_that_are_not_utf8(tmp_path, capsys):
+    name = os.fsdecode(b"caf\xe9.jpg")
+    console.emit_json({"path": name}, "-")
+    assert json.loads(capsys.readouterr().out) == {"path": name}
+    console.emit_json({"path": name}, str(tmp_path / "out.json"))
+    assert json.loads((tmp_path / "out.json").read_text()) == {"path": name}
 
 
 def test_numbers_that_json_lacks_are_refused():

@@ -84,12 +84,17 @@ def test_bad_files_are_named_and_the_others_labelled(label, photos, tmp_path):
     (photos / "not-an-image.jpg").write_text("this is text")
     bomb(photos / "bomb.png")
     (photos / "damaged.mp4").write_bytes(b"\x00" * 1000)
+    os.mkfifo(photos / "pipe.jpg")
+    os.mkfifo(photos / "pipe.mp4")
+    not_utf8 = os.fsdecode(b"caf\xe9.jpg")
+    (photos / not_utf8).write_text("nor is this an image")
     (photos / "notes.txt").write_text("not meant to be labelled")
     done = label(photos, tmp_path / "gone.png", "--json", tmp_path / "summary.json")
     assert done.exit_code == 1
     summary = json.loads((tmp_path / "summary.json").read_text())
     bad = {os.path.basename(problem["path"]) for problem in summary["problems"]}
-    assert bad == {"truncated.jpg", "empty.png", "not-an-image.jpg", "bomb.png", "damaged.mp4", "gone.png"}
+    unreadable = {"truncated.jpg", "empty.png", "not-an-image.jpg", "bomb.png", "damaged.mp4", "gone.png"}
+    assert bad == unreadable | {"pipe.jpg", "pipe.mp4", not_utf8}
     assert all(os.path.basename(p["path"]) in p["problem"] for p in summary["problems"])
     assert summary["labelled"] == 3
     assert summary["passed_over"] == 1

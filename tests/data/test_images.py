@@ -260,7 +260,7 @@ def test_what_is_no_image_is_refused_with_advice(tmp_path):
         ("text.png", "not an image that can be read; use PNG, JPEG or WebP"),
         ("program.png", "not an image that can be read; use PNG, JPEG or WebP"),
         ("absent.png", "there is no such file; check the path"),
-        (".", "this is a folder; name an image file"),
+        (".", "this is a folder; name a file"),
     ]:
         with pytest.raises(ImageError) as raised:
             read_image(tmp_path / name)

@@ -51,6 +51,8 @@ def emit_json(document: Any, target: str | None) -> None:
     if target is None:
         return
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # Names of files need not be UTF-8; Python's stand-ins for such bytes are escaped as JSON escapes them.
+    text = text.encode(errors="backslashreplace").decode()
     if target == "-":
         sys.stdout.write(text)
     else:

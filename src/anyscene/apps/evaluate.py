@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -53,12 +54,15 @@ def evaluate(
 
     Killed at any moment, the same command goes on where it was.
     """
+    from anyscene.errors import ConfigError
     from anyscene.evaluation.evaluate import Request
     from anyscene.evaluation.evaluate import evaluate as run
     from anyscene.evaluation.headline import describe
     from anyscene.evaluation.report import write_report
     from anyscene.evaluation.systems import parse_systems
 
+    if find_spec("matplotlib") is None:  # said now, and not when hours of scoring are done
+        raise ConfigError("a report needs matplotlib, which is not installed; pip install 'anyscene[report]'")
     request = Request(
         data=data,
         split=split,

@@ -54,16 +54,23 @@ def read_label(path: str | os.PathLike[str]) -> NDArray[np.integer]:
         return _to_rgb(picture)
 
 
+def require_file(path: Path) -> None:
+    """Raise an ImageError unless there is a file that holds something; reading a pipe might never end."""
+    if path.is_dir():
+        raise ImageError(f"{path}: this is a folder; name a file")
+    if not path.exists():
+        raise ImageError(f"{path}: there is no such file; check the path")
+    if not path.is_file():
+        raise ImageError(f"{path}: this is a pipe or a device; name a file")
+    if path.stat().st_size == 0:
+        raise ImageError(f"{path}: the file is empty; copy or download it again")
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[Image.Image]:
     """Open a picture; whatever goes wrong, then or while the block decodes it, becomes an ImageError."""
     try:
-        if path.is_dir():
-            raise ImageError(f"{path}: this is a folder; name an image file")
-        if not path.is_file():
-            raise ImageError(f"{path}: there is no such file; check the path")
-        if path.stat().st_size == 0:
-            raise ImageError(f"{path}: the file is empty; copy or download it again")
+        require_file(path)
         with warnings.catch_warnings():
             # Pillow warns of sizes that we allow, and of metadata that we do not use.
             warnings.simplefilter("ignore")
