@@ -130,6 +130,29 @@ def test_decisions_do_not_depend_on_the_machine(engine, scenes):
     assert actions[0] == actions[1]
 
 
+def test_a_frame_without_time_shows_what_the_one_before_it_showed(engine, scenes):
+    first = engine.begin(scenes[0].image)
+    first.finish()
+    shown = first.labeling()
+    late = engine.begin(scenes[0].image, budget=0.0, carried=first.to_carry())
+    late.finish()
+    again = late.labeling()
+    assert again.trace == ()
+    assert (again.labels == shown.labels).mean() > 0.85  # carried in cells, so outlines are coarser
+    assert late.to_carry() is late.carried
+    assert engine.begin(scenes[0].image).to_carry() is None
+
+
+def test_a_frame_with_time_is_labelled_as_well_with_what_was_carried(engine, scenes):
+    carried = None
+    for scene in (scenes[0], scenes[0]):
+        run = engine.begin(scene.image, carried=carried)
+        run.finish()
+        carried = run.to_carry()
+    plain = engine.label(scenes[0].image)
+    assert (run.labeling().labels == plain.labels).mean() > 0.9
+
+
 def test_until_stops_when_sure_enough(engine, scenes):
     whole = engine.label(scenes[0].image)
     assert engine.label(scenes[0].image, until=0.0).trace == ()

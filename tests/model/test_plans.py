@@ -42,6 +42,14 @@ def test_when_a_plan_no_longer_fits_another_takes_its_place_if_that_begins_anew(
     assert pursue(PRICED, (0,), 6.9) == DONE
 
 
+def test_a_cheap_plan_comes_first_if_it_takes_next_to_nothing():
+    cheap = Priced(Plan((3,), (0.0, 0.4)), np.array([0.4]), begins_anew=True)
+    assert pursue([cheap, *ANEW], (), 9.5) == 3
+    assert pursue([cheap, *ANEW], (3,), 9.1) == 0
+    assert pursue([cheap, *ANEW], (), 9.1) == 0  # the best plan would no longer fit
+    assert pursue([cheap, *ANEW], (), 2.9) == 0  # a fifth of the time is too much
+
+
 def test_slower_machines_have_dearer_steps():
     np.testing.assert_allclose(PLANS[2].step_costs(np.array([2.0, 1.0, 3.0])), [4.0, 21.0])
 

@@ -20,7 +20,7 @@ from anyscene.apps.sources import Source
 from anyscene.apps.video import read_frames
 from anyscene.data import read_image
 from anyscene.engine import Engine, load
-from anyscene.engine.carrying import Carried, carry_over
+from anyscene.engine.carrying import Carried
 from anyscene.errors import AnysceneError, ConfigError
 from anyscene.files import write_atomically
 from anyscene.labeling import Labeling
@@ -120,12 +120,10 @@ def label_source(engine: Engine, source: Source, settings: Settings) -> Done:
                 kept += 1
                 carried = None
                 continue
-            run = engine.begin(image, settings.budget)
-            if carried is not None:
-                carry_over(run, carried)
+            run = engine.begin(image, settings.budget, carried)
             run.finish(settings.until)
             labeling = run.labeling()
-            carried = Carried.of(run) if settings.carry and source.is_video else None
+            carried = run.to_carry() if settings.carry and source.is_video else None
             write_results(target, labeling, image, settings.extras)
             done.costs.append(labeling.cost)
             done.deadlines_met.append(labeling.deadline_met)

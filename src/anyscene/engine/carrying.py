@@ -1,76 +1,31 @@
-"""Carrying what one frame of a video showed over to the next."""
+"""What one frame of a video showed, as evidence for the next."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.engine.engine import Run
-from anyscene.model.actions import split
-from anyscene.model.kernels import BELIEF_FLOOR
-from anyscene.model.painting import Painter
+from anyscene.model.kernels import SCORE_FLOOR
 
-CELL = 8
-"""Side of the cells that beliefs are carried in, in pixels of the working frame."""
+TRUST = 0.1
+"""Power that carried beliefs are raised to: things move, and what was carried before is in them.
 
-LAYER = 4
-"""The next frame starts from the regions of this layer: about a hundred."""
-
-OPENS_ALL = -1.0
-"""A threshold that every leaf's entropy is above."""
-
-TRUST = 0.5
-"""Power that carried beliefs are raised to: things move, and evidence must not count twice."""
+On 40 frames of a drive that neither network nor model had seen, one a second, no limit: 84.0 % of pixels and
+46.8 % mean IoU without, 84.6 and 47.1 with 0.1, 85.0 and 46.6 with 0.3, 84.3 and 44.0 with 0.5.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """Beliefs at each place of a frame, float32[rows, columns, C]."""
+    """Beliefs at each place of the frame before, float32[rows, columns, C]."""
 
     belief: NDArray[np.float32]
 
-    @classmethod
-    def of(cls, run: Run) -> Carried | None:
-        """What a run believes at its end; None if it did not even look at the image."""
-        if run.evidence is None:
-            return None
-        tree = run.evidence.tree
-        cells = (-(-tree.size[0] // CELL), -(-tree.size[1] // CELL))
-        rows = np.arange(len(run.state.leaves), dtype=np.int32)
-        leaf = Painter(tree, run.evidence.nodes(0), run.state.leaves, cells)(rows)
-        return cls(run.state.belief[leaf])
-
-
-def carry_over(run: Run, carried: Carried) -> None:
-    """Let a run that has not begun start from the regions of LAYER, believing what was carried.
-
-    Where the budget is too small for that, nothing is done.
-    """
-    costs = run.foresight.actions
-    predicted = float(costs.grow[: LAYER + 1].sum() + LAYER * costs.step) * run.frame_share
-    if not run.fits(predicted):
-        return
-    with run.step("carry", predicted):
-        evidence = run.look()
-        state = run.state
-        for _ in range(LAYER):
-            state = split(state, OPENS_ALL, run.pool, evidence)
-        start = evidence.nodes(LAYER).start[LAYER]
-        belief = _by_region(carried, evidence.tree.region_map(LAYER))[state.leaves - start] ** TRUST
-        belief = np.maximum(belief / belief.sum(axis=1, keepdims=True), BELIEF_FLOOR)
-        belief /= belief.sum(axis=1, keepdims=True)
-        run.state = replace(state, belief=belief, parent_belief=belief, cost=state.cost + predicted)
-
-
-def _by_region(carried: Carried, regions: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Mean belief inside each region, float32[n, C]. regions : the region of each block of a grid."""
-    rows, columns = (
-        np.arange(blocks) * cells // blocks
-        for blocks, cells in zip(regions.shape, carried.belief.shape, strict=False)
-    )
-    flat = carried.belief[rows[:, None], columns].reshape(regions.size, -1)
-    counts = np.bincount(regions.ravel())
-    sums = np.stack([np.bincount(regions.ravel(), channel) for channel in flat.T], axis=1)
-    return (sums / counts[:, None]).astype(np.float32)
+    def log_scores(self, cells: tuple[int, int]) -> NDArray[np.float32]:
+        """What they add to the log-beliefs of a map of (rows, columns) cells, float32[rows, columns, C]."""
+        belief = cv2.resize(self.belief, (cells[1], cells[0]), interpolation=cv2.INTER_LINEAR)
+        scores = cv2.log(np.maximum(belief.reshape(*cells, -1), SCORE_FLOOR))
+        return np.asarray(scores * np.float32(TRUST), np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import inf
 from threading import Lock
 
@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from anyscene.data.classes import Classes
 from anyscene.engine.calibration import calibration_for
+from anyscene.engine.carrying import Carried
 from anyscene.engine.clock import Budget, Clock, parse_budget
 from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
@@ -26,11 +27,17 @@ from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.features.memory import keep_freed_memory
 from anyscene.labeling import Labeling, Step
 from anyscene.model.actions import Action, Pool, Split, advance
-from anyscene.model.painting import leaf_answers, show
+from anyscene.model.painting import Detail, leaf_answers, paint_beliefs, show, shown_beliefs
 from anyscene.model.plans import Plan
 from anyscene.model.policies import Policy
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
+
+CARRIED_CELL = 8
+"""Side of the cells in which beliefs of leaves are carried, in pixels of the working frame."""
+
+GLANCE = 4
+"""How sure labels are is read off a map so many times smaller than the image."""
 
 USUAL_MS = 5.0
 """How slow the machine is now is judged as if so much had been done at its usual speed: short steps vary."""
@@ -135,8 +142,11 @@ class Engine:
                     run.state = state
                     run.labeling()
 
-    def begin(self, image: NDArray[np.uint8], budget: Budget = None) -> Run:
-        """Begin to label an image, to be advanced action by action."""
+    def begin(self, image: NDArray[np.uint8], budget: Budget = None, carried: Carried | None = None) -> Run:
+        """Begin to label an image, to be advanced action by action.
+
+        carried : what the frame before it showed (`Run.to_carry`), if this is one of a video.
+        """
         clock = Clock(parse_budget(budget))
         if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or not image.size:
             raise DataError(
@@ -145,7 +155,7 @@ class Engine:
             )
         if cv2.getNumThreads() != self.threads:
             cv2.setNumThreads(self.threads)  # a setting of the whole process: the latest call decides
-        return Run(self.learned, self.foresight, self._decider, self._bank, image, clock)
+        return Run(self.learned, self.foresight, self._decider, self._bank, image, clock, carried)
 
 
 def prepare(learned: Learned, threads: int = 1) -> Engine:
@@ -182,8 +192,10 @@ class Run:
         bank: Bank,
         image: NDArray[np.uint8],
         clock: Clock,
+        carried: Carried | None = None,
     ) -> None:
         self.clock = clock
+        self.carried = carried
         self.state = learned.model.start()
         self.evidence: LazyEvidence | None = None
         self.steps: list[Step] = []
@@ -254,8 +266,9 @@ class Run:
             return False
         if not 0 <= until <= 1:
             raise ConfigError(f"until is a mean confidence between 0 and 1, found {until}")
-        _, confidence = leaf_answers(self.state, self._learned.temperature)
-        return float(self.state.area @ confidence) >= until
+        height, width = self._size
+        _, confidence = self.show(self.state, (max(1, height // GLANCE), max(1, width // GLANCE)))
+        return float(confidence.mean()) >= until
 
     def labeling(self) -> Labeling:
         """Paint the state at the size of the image."""
@@ -267,11 +280,33 @@ class Run:
     def show(self, state: State, size: tuple[int, int]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
         """The label and confidence maps of one of the run's states at a size (height, width)."""
         temperature, evidence = self._learned.temperature, self.evidence
+        if state.steps == 0 and self.carried is not None:
+            belief = self.carried.belief
+            return paint_beliefs(belief, belief.max(axis=2), temperature, size)
         if evidence is None:
             labels, confidence = leaf_answers(state, temperature)
             return np.full(size, labels[0]), np.full(size, confidence[0])
-        detail = partial(evidence.detail, state, self.pool)
+        detail = self._detail(state, evidence) if len(state.maps) else None
         return show(state, evidence.tree, evidence.nodes(0), size, temperature, detail)
+
+    def to_carry(self) -> Carried | None:
+        """What the run shows at its end, for the next frame of a video; None if it knows nothing."""
+        evidence, state = self.evidence, self.state
+        if evidence is None or state.steps == 0:
+            return self.carried
+        if len(state.maps):
+            detail = self._detail(state, evidence)
+        else:
+            cells = [-(-side // CARRIED_CELL) for side in evidence.tree.size]
+            detail = np.zeros((*cells, self.pool.classes), np.float32), np.zeros_like(state.belief)
+        return Carried(shown_beliefs(state, evidence.tree, evidence.nodes(0), detail)[0])
+
+    def _detail(self, state: State, evidence: LazyEvidence) -> Detail:
+        """What shows detail in a state's leaves: the maps of its latest blend, and what was carried."""
+        scores, of_leaves = evidence.detail(state, self.pool)
+        if self.carried is not None:
+            scores = scores + self.carried.log_scores((scores.shape[0], scores.shape[1]))
+        return scores, of_leaves
 
     @property
     def pool(self) -> Pool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -137,7 +136,7 @@ def _confusions(model: Model, image: ScoredImage, bank: Bank, states: Sequence[S
             counts.append(image.confusion(model.view(state, image.evidence)))
             continue
         nodes = live.nodes(state.finest)
-        detail = partial(live.detail, state, pool)
+        detail = live.detail(state, pool)
         labels, _ = show(state, live.tree, nodes, (truth.shape[0], truth.shape[1]), 1.0, detail)
         counts.append(metrics.count(truth, labels, pool.classes))
     return counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 import cv2
@@ -74,39 +74,56 @@ def paint_detail(
     of_leaf : float32[N, C], what a leaf adds to the scores of its cells. leaf_of_cell : int32[h, w].
     A cell of the map takes the leaf at its centre; between cells beliefs are mixed bilinearly.
     """
+    return paint_beliefs(*cell_beliefs(scores, of_leaf, leaf_of_cell), temperature, size)
+
+
+def cell_beliefs(
+    scores: NDArray[np.float32], of_leaf: NDArray[np.float32], leaf_of_cell: NDArray[np.int32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Beliefs in the cells of a map, float32[h, w, C], and the largest of each cell, float32[h, w]."""
     belief = scores.copy()
     kernels.add_leaf_scores(belief, of_leaf, leaf_of_cell)
     cv2.exp(belief, dst=belief)
     top = np.empty(leaf_of_cell.shape, np.float32)
     kernels.normalise_cells(belief, top)
-    labels = labels_by_scores(belief, of_leaf.shape[1], size)
+    return belief, top
+
+
+def paint_beliefs(
+    belief: NDArray[np.float32], top: NDArray[np.float32], temperature: float, size: tuple[int, int]
+) -> Maps:
+    """Labels and confidence of beliefs in cells, which are mixed bilinearly in between."""
+    labels = labels_by_scores(belief, belief.shape[2], size)
     confidence = cv2.resize(temper(top, temperature), (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
     return labels, np.asarray(confidence, np.float32)
 
 
-def show(
-    state: State,
-    tree: Tree,
-    nodes: Nodes,
-    size: tuple[int, int],
-    temperature: float,
-    detail: Callable[[], tuple[NDArray[np.float32], NDArray[np.float32]]],
-) -> Maps:
-    """The label and confidence maps of a state at the size (height, width) of the image.
+Detail = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Log-scores that show detail in cells, float32[h, w, C], and those of each leaf, float32[N, C]."""
 
-    detail : gives the log-scores that show detail, and those of each leaf; called if there are maps.
-    """
-    if not len(state.maps):
+
+def shown_beliefs(
+    state: State, tree: Tree, nodes: Nodes, detail: Detail
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """What a state believes in each cell of its detail, and the largest belief of each (`cell_beliefs`)."""
+    scores, leaf_scores = detail
+    rows = np.arange(len(state.leaves), dtype=np.int32)
+    leaf_of_cell = Painter(tree, nodes, state.leaves, (scores.shape[0], scores.shape[1]))(rows)
+    return cell_beliefs(scores, state.log_belief - leaf_scores, leaf_of_cell)
+
+
+def show(
+    state: State, tree: Tree, nodes: Nodes, size: tuple[int, int], temperature: float, detail: Detail | None
+) -> Maps:
+    """The label and confidence maps of a state at the size (height, width) of the image."""
+    if detail is None:
         labels, confidence = leaf_answers(state, temperature)
         paint = Painter(tree, nodes, state.leaves, size)
         return paint(labels), paint(confidence)
-    scores, leaf_scores = detail()
     # No map is finer than the working frame: a larger image repeats its pixels.
     frame = (tree.size[0], tree.size[1])
     small = size if size[0] * size[1] <= frame[0] * frame[1] else frame
-    rows = np.arange(len(state.leaves), dtype=np.int32)
-    leaf_of_cell = Painter(tree, nodes, state.leaves, (scores.shape[0], scores.shape[1]))(rows)
-    painted = paint_detail(scores, state.log_belief - leaf_scores, leaf_of_cell, temperature, small)
+    painted = paint_beliefs(*shown_beliefs(state, tree, nodes, detail), temperature, small)
     if small == size:
         return painted
     labels, confidence = (

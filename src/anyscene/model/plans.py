@@ -44,6 +44,12 @@ class Priced:
         return [i for i, action in enumerate(actions) if action not in taken] if self.begins_anew else None
 
 
+INSURANCE = 0.1
+"""The cheapest plan is carried out first if it takes at most this share of the best one's time.
+
+A long action may be stopped at the deadline by its watchdog; then there is something better than the prior.
+"""
+
 NOTHING_FITS = -1
 DONE = -2
 
@@ -60,6 +66,11 @@ def pursue(plans: Sequence[Priced], taken: tuple[int, ...], most: float) -> int:
             continue
         if not rest:
             return DONE
-        if priced.costs[rest].sum() <= most:
+        needed = priced.costs[rest].sum()
+        if needed <= most:
+            insurance = plans[0]
+            is_cheap = insurance.costs.sum() <= min(INSURANCE * needed, most - needed)
+            if not taken and priced.begins_anew and insurance.begins_anew and is_cheap:
+                return insurance.plan.actions[0]
             return priced.plan.actions[rest[0]]
     return NOTHING_FITS
