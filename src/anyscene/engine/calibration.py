@@ -30,10 +30,10 @@ LARGE_SIDES = ((540, 720), (1080, 1440), (2160, 2880), (3000, 4000))
 WALKS, QUICK_WALKS = 6, 3
 
 HIGH_QUANTILE = 0.98
-HIGH_MARGIN = 1.1
+HIGH_MARGIN = 1.2
 """On top of the quantile, for what disturbs an action from outside."""
 
-LONG_MS, LEAST_PAD_MS = 1.0, 0.1
+LONG_MS, LEAST_PAD_MS = 1.0, 0.4
 """Longer actions vary in proportion to what they take, shorter ones by so much at the least."""
 
 Image = NDArray[np.uint8]
