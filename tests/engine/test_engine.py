@@ -1,11 +1,13 @@
 """The engine: anytime labels under a clock, at any size, from any thread."""
 
 import itertools
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 from anyscene.engine.calibration import calibration_for
 from anyscene.engine.clock import Clock
@@ -151,6 +153,24 @@ def test_a_frame_with_time_is_labelled_as_well_with_what_was_carried(engine, sce
         carried = run.to_carry()
     plain = engine.label(scenes[0].image)
     assert (run.labeling().labels == plain.labels).mean() > 0.9
+
+
+def test_nothing_is_compiled_for_an_image_of_another_kind(engine):
+    engine.warm_up()
+    known = {kernel: len(kernel.signatures) for kernel in all_kernels()}
+    large = np.random.default_rng(0).integers(0, 256, (500, 700, 3), dtype=np.uint8)
+    for image in (large, large[:90, :120], large[:, ::-1]):
+        fixed = image.copy()
+        fixed.flags.writeable = False
+        for kind in (image, fixed):
+            engine.label(kind)
+    assert {kernel: len(kernel.signatures) for kernel in all_kernels() if kernel in known} == known
+
+
+def all_kernels():
+    """Every compiled function of anyscene that was loaded."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("anyscene.")]
+    return {value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
 
 
 def test_until_stops_when_sure_enough(engine, scenes):

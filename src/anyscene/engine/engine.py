@@ -127,7 +127,7 @@ class Engine:
     def warm_up(self) -> None:
         """Compile or load whatever labeling runs, by labeling noise."""
         random = np.random.default_rng(0)
-        for scale in (1, 2):  # as it is, and shrunk to the working frame
+        for scale in (1, 3):  # as it is, and shrunk to the working frame (by a half, OpenCV would do it)
             size = (scale * REFERENCE[0], scale * REFERENCE[1], 3)
             noise = random.integers(0, 256, size, dtype=np.uint8)
             for budget in (None, "1min"):
@@ -155,7 +155,11 @@ class Engine:
             )
         if cv2.getNumThreads() != self.threads:
             cv2.setNumThreads(self.threads)  # a setting of the whole process: the latest call decides
-        return Run(self.learned, self.foresight, self._decider, self._bank, image, clock, carried)
+        # Kernels are compiled for one kind of array, so every image is made to be of that kind: otherwise the
+        # first that may not be written to, or is a view of another, would be compiled for inside its deadline.
+        fixed = np.ascontiguousarray(image).view()
+        fixed.flags.writeable = False
+        return Run(self.learned, self.foresight, self._decider, self._bank, fixed, clock, carried)
 
 
 def prepare(learned: Learned, threads: int = 1) -> Engine:
