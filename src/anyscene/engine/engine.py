@@ -127,7 +127,7 @@ class Engine:
     def warm_up(self) -> None:
         """Compile or load whatever labeling runs, by labeling noise."""
         random = np.random.default_rng(0)
-        for scale in (1, 3):  # as it is, and shrunk to the working frame (by a half, OpenCV would do it)
+        for scale in (1, 3):  # as it is, and shrunk to the working frame (halving is left to OpenCV)
             size = (scale * REFERENCE[0], scale * REFERENCE[1], 3)
             noise = random.integers(0, 256, size, dtype=np.uint8)
             for budget in (None, "1min"):
