@@ -156,7 +156,7 @@ class Engine:
         if cv2.getNumThreads() != self.threads:
             cv2.setNumThreads(self.threads)  # a setting of the whole process: the latest call decides
         # Kernels are compiled for one kind of array, so every image is made to be of that kind: otherwise the
-        # first that may not be written to, or is a view of another, would be compiled for inside its deadline.
+        # first that is read-only, or a view of another, would be compiled for inside its deadline.
         fixed = np.ascontiguousarray(image).view()
         fixed.flags.writeable = False
         return Run(self.learned, self.foresight, self._decider, self._bank, fixed, clock, carried)
