@@ -90,7 +90,7 @@ def test_what_is_read_lies_on_the_grid_and_holds_the_margin(frame, scale, data):
     assert 0 <= read.left < read.right <= width
     assert 0 <= kept.top < kept.bottom <= read.height // OUTPUT_STRIDE
     assert 0 <= kept.left < kept.right <= read.width // OUTPUT_STRIDE
-    margin = margin_at(scale)
+    margin = margin_at(scale, frame)
     assert read.top == 0 or kept.top * OUTPUT_STRIDE >= margin
     assert read.left == 0 or kept.left * OUTPUT_STRIDE >= margin
     assert read.bottom == height or read.height - kept.bottom * OUTPUT_STRIDE >= margin
