@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.model.plans import DONE, NOTHING_FITS, Plan, Priced, pursue
+from anyscene.model.plans import Plan, Priced, pursue
 
 PLANS = (Plan((0,), (0.0, 2.0)), Plan((1,), (0.0, 5.0)), Plan((0, 2), (0.0, 2.0, 9.0)))
 PRICED = [Priced(plan, plan.step_costs(np.ones(3)), begins_anew=False) for plan in PLANS]
@@ -15,39 +15,45 @@ def carried_out(time, slowness=1.0):
     """The actions taken within some time, each taking `slowness` times what was foreseen."""
     taken = ()
     price = {0: 2.0, 1: 5.0, 2: 7.0}
-    while (action := pursue(PRICED, taken, time)) >= 0:
-        taken, time = (*taken, action), time - slowness * price[action]
-    return taken, action
+    while (following := pursue(PRICED, taken, time)) is not None:
+        taken, time = (*taken, following.action), time - slowness * price[following.action]
+    return taken
+
+
+def action(plans, taken, time):
+    """The action to be taken next; None if there is none."""
+    following = pursue(plans, taken, time)
+    return following and following.action
 
 
 def test_the_best_plan_that_fits_is_carried_out():
-    assert carried_out(1.9) == ((), NOTHING_FITS)
-    assert carried_out(4.9) == ((0,), DONE)
-    assert carried_out(8.9) == ((1,), DONE)
-    assert carried_out(9.0) == ((0, 2), DONE)
+    assert carried_out(1.9) == ()
+    assert carried_out(4.9) == (0,)
+    assert carried_out(8.9) == (1,)
+    assert carried_out(9.0) == (0, 2)
 
 
 def test_a_plan_that_no_longer_fits_ends_where_a_shorter_one_did():
-    assert carried_out(9.5, slowness=1.5) == ((0,), DONE)
+    assert carried_out(9.5, slowness=1.5) == (0,)
 
 
 def test_what_no_plan_begins_with_is_left_to_the_policy():
-    assert pursue(PRICED, (2,), 100.0) == NOTHING_FITS
+    assert action(PRICED, (2,), 100.0) is None
 
 
 def test_when_a_plan_no_longer_fits_another_takes_its_place_if_that_begins_anew():
-    assert pursue(ANEW, (0,), 6.9) == 1
-    assert pursue(ANEW, (0,), 4.9) == DONE
-    assert pursue(ANEW, (0, 1), 7.0) == 2
-    assert pursue(PRICED, (0,), 6.9) == DONE
+    assert action(ANEW, (0,), 6.9) == 1
+    assert action(ANEW, (0,), 4.9) is None
+    assert action(ANEW, (0, 1), 7.0) == 2
+    assert action(PRICED, (0,), 6.9) is None
 
 
 def test_a_cheap_plan_comes_first_if_it_takes_next_to_nothing():
-    cheap = Priced(Plan((3,), (0.0, 0.4)), np.array([0.4]), begins_anew=True)
-    assert pursue([cheap, *ANEW], (), 9.5) == 3
-    assert pursue([cheap, *ANEW], (3,), 9.1) == 0
-    assert pursue([cheap, *ANEW], (), 9.1) == 0  # the best plan would no longer fit
-    assert pursue([cheap, *ANEW], (), 2.9) == 0  # a fifth of the time is too much
+    cheap = Priced(Plan((3,), (0.0, 0.4)), (0.4,), begins_anew=True)
+    assert action([cheap, *ANEW], (), 9.5) == 3
+    assert action([cheap, *ANEW], (3,), 9.1) == 0
+    assert action([cheap, *ANEW], (), 9.1) == 0  # the best plan would no longer fit
+    assert action([cheap, *ANEW], (), 2.9) == 0  # a fifth of the time is too much
 
 
 def test_slower_machines_have_dearer_steps():
@@ -57,4 +63,9 @@ def test_slower_machines_have_dearer_steps():
 @given(st.floats(0, 20), st.floats(0, 20))
 def test_more_time_never_ends_with_a_worse_plan(some, more):
     rank = {(): -1, **{plan.actions: i for i, plan in enumerate(PLANS)}}
-    assert rank[carried_out(some)[0]] <= rank[carried_out(some + more)[0]]
+    assert rank[carried_out(some)] <= rank[carried_out(some + more)]
+
+
+def test_an_action_is_handed_out_with_its_cost_by_the_model_and_on_this_machine():
+    dear = Priced(PLANS[2], (3.0, 21.0), begins_anew=False)
+    assert pursue([dear], (0,), 30.0) == (2, 7.0, 21.0)

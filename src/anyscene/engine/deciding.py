@@ -13,7 +13,7 @@ from anyscene.engine import decision_kernels
 from anyscene.engine.foresight import Foresight, Most
 from anyscene.model.actions import begins_anew
 from anyscene.model.costs import ActionCosts
-from anyscene.model.plans import DONE, NOTHING_FITS, Plan, Priced, pursue
+from anyscene.model.plans import Plan, Priced, pursue
 from anyscene.model.policies import LearnedPolicy, Policy, remaining
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -83,12 +83,11 @@ class LearnedDecider:
         """Return the plan's next action, or the policy's choice among those that change something and fit."""
         if state.steps >= self._max_steps:
             return None
-        upcoming, loyalty = remaining(self._policy.guide, taken), self._policy.loyalty
         if self._plans and most.update < inf:
             planned = pursue(self._plans, taken, most.update / frame_share)
-            if planned in (DONE, NOTHING_FITS):  # whatever is cheaper than every plan is not worth it
+            if planned is None:  # whatever is cheaper than every plan is not worth it
                 return None
-            upcoming, loyalty = (planned,), inf
+            return Decision(planned.action, planned.cost, planned.ms * frame_share)
         action, q, cost, predicted, guided = decision_kernels.rank(
             state.layers,
             state.area,
@@ -102,8 +101,8 @@ class LearnedDecider:
             state.finest,
             state.cost,
             *self._arguments,
-            np.array(upcoming, np.int64),
-            loyalty,
+            np.array(remaining(self._policy.guide, taken), np.int64),
+            self._policy.loyalty,
             frame_share,
             most.update,
             most.split,

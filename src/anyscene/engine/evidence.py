@@ -31,7 +31,7 @@ class LazyEvidence:
         frame = working_frame(image)
         self.tree = Tree(frame)
         self._regions = RegionFeatures(bank, View(frame, self.ledger, deadline), self.tree)
-        self._nodes = _nodes_of(self.tree)
+        self._nodes = _ROOT
 
     def nodes(self, layer: int) -> Nodes:
         """Return the nodes with at least the layers 0 … `layer` grown."""
@@ -67,6 +67,10 @@ class LazyEvidence:
             add_log_scores(means, weight, of_leaves)
             weighted.append((weight, self._regions.map_of(name)))
         return blend_maps(weighted, pool.classes), of_leaves
+
+
+_ROOT = nodes_from_layers([np.zeros(1, np.int32)], [np.ones(1, np.float32)])
+"""What every tree is before it grows."""
 
 
 def _nodes_of(tree: Tree) -> Nodes:

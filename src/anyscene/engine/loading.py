@@ -5,11 +5,14 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
+
 from anyscene.engine.engine import Engine, Learned, prepare
 from anyscene.errors import ModelError
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.hypercolumn.network import Network
 from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays, ladder, scale_of
+from anyscene.model.actions import Pool
 from anyscene.model.modelfile import TrainedModel, load_model
 
 SUFFIX = ".anyscene"
@@ -66,6 +69,14 @@ def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
     bank: dict[str, object] = dict(bank_from_arrays(plain, trained.features))
     if len(plain) < len(names):
         head, speaks = head_from_arrays(trained.features, len(trained.classes))
+        head = head.first_rows(columns_read(trained.model.pool))
         scales = [scale_of(name) for name in names if name not in plain]
         bank |= ladder(Network(trained.graphs[NETWORK], threads), head, scales, speaks)
     return {name: bank[name] for name in names}  # type: ignore[misc]
+
+
+def columns_read(pool: Pool) -> int:
+    """How many of the first columns of the network's rungs hold all that weak learners look at."""
+    rungs = [place for place, name in enumerate(pool.sets) if name.startswith(f"{NETWORK}@")]
+    inputs = [chain.column[np.isin(chain.source, rungs)] for chain in pool.chains]
+    return 1 + max((int(columns.max()) for columns in inputs if len(columns)), default=-1)

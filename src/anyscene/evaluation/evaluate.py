@@ -19,6 +19,7 @@ from anyscene.errors import ConfigError, DataError, ModelError
 from anyscene.evaluation.fitting import fit_baselines
 from anyscene.evaluation.frontier import loss_whole, measure_frontier
 from anyscene.evaluation.headline import headline
+from anyscene.evaluation.pace import in_model_time, measure_pace
 from anyscene.evaluation.results import results_document, this_machine, write_results
 from anyscene.evaluation.scores import Curve, Scores, anytime_scores, budget_grid, fixed_scores
 from anyscene.evaluation.systems import DATA_TERM, SYSTEMS, names
@@ -110,6 +111,11 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
             report("network alone", 0, 1, "")
             scores["CNN"] = _frontier_scores(*network, scenes.pick(indices), request.clock)
             report("network alone", 1, 1, "")
+        timed_here = [name for name in scores if name not in map(_name, anytime)]
+        pace = 1.0
+        if request.clock == MODEL_CLOCK and timed_here:
+            pace = measure_pace(trained, scenes.pick(indices))
+            scores |= {name: in_model_time(scores[name], pace) for name in timed_here}
     notes = (*notes, *_warnings(dataset, scenes, indices, request))
     about = {
         "data": dataset.name,
@@ -118,6 +124,7 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
         "model": str(path),
         "machine": this_machine(),
         "clock": request.clock,
+        "pace": pace,
         "segmentation": request.segmentation,
         "notes": list(notes),
     }

@@ -11,6 +11,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -186,8 +187,9 @@ class Sums:
 def average(piece: Piece, blocks: int) -> Sums:
     """The sums of a single region that is the whole frame, of so many blocks: the mean of a map's cells."""
     cells = piece.values.reshape(-1, piece.values.shape[2])
-    mean = cells.mean(axis=0, dtype=np.float64)
-    return Sums(np.concatenate([mean * blocks, [blocks, blocks]])[None])
+    table = np.full((1, cells.shape[1] + 2), blocks, np.float64)
+    table[:, :-2] = cv2.reduce(cells, 0, cv2.REDUCE_SUM, dtype=cv2.CV_64F) * (blocks / len(cells))
+    return Sums(table)
 
 
 def pool(piece: Piece, pooling: Pooling, channels: int, grid: Grid) -> Sums:

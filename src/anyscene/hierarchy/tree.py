@@ -57,8 +57,8 @@ class Tree:
         self.areas = [_frozen(np.array([height * width], np.int32))]
         self.boxes = [_frozen(np.array([[0, 0, height, width]], np.int32))]
         self._counts = region_counts(height * width)
-        # Writeable, though nothing is written: kernels are compiled for such arrays.
-        self._pyramid = {1: np.require(image, requirements=["C", "W"])}
+        self._image = image
+        self._pyramid: dict[int, NDArray[np.uint8]] = {}
         self._level: Level | None = None
         self._pixels: NDArray[np.int32] | None = None
         # From the regions of the level in hand to the finest layer.
@@ -109,6 +109,9 @@ class Tree:
 
     def shrunk(self, stride: int) -> NDArray[np.uint8]:
         """The image with each block of `stride` x `stride` pixels (a power of two) as one; computed once."""
+        if not self._pyramid:
+            # Writeable, though nothing is written: kernels are compiled for such arrays.
+            self._pyramid[1] = np.require(self._image, requirements=["C", "W"])
         if stride not in self._pyramid:
             self._pyramid[stride] = next_level(self.shrunk, stride)
         return self._pyramid[stride]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 import cv2
@@ -132,6 +133,7 @@ def show(
     return np.asarray(labels, np.int16), np.asarray(confidence, np.float32)
 
 
+@lru_cache(maxsize=256)
 def _blocks(pixels: int, frame: int, stride: int) -> NDArray[np.int32]:
     """The block of the tree's grid under the centre of each pixel along one side of the image."""
     return ((2 * np.arange(pixels, dtype=np.int64) + 1) * frame // (2 * pixels) // stride).astype(np.int32)

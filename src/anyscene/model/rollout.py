@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +31,13 @@ class Model:
     max_steps: int
 
     def start(self) -> State:
-        """Return the state before the first action."""
-        return initial_state(
-            self.prior, len(self.pool.sets), self.pool.layer_count, len(self.pool.chains), self.costs.start
-        )
+        """Return the state before the first action: the same for every image."""
+        return self._first
+
+    @cached_property
+    def _first(self) -> State:
+        sets, chains = len(self.pool.sets), len(self.pool.chains)
+        return initial_state(self.prior, sets, self.pool.layer_count, chains, self.costs.start)
 
     def situation(self, state: State, taken: tuple[int, ...] = ()) -> Situation:
         """Work out what is offered in a state and what it would cost."""

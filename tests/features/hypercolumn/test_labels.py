@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.features.hypercolumn.kernels import softmax_rows
-from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores
+from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores, make_chances
 from anyscene.features.hypercolumn.network import fit
 
 shapes = st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 5))
@@ -53,12 +52,12 @@ def test_columns_beyond_the_classes_are_never_a_label():
 
 
 @given(st.integers(1, 20), st.integers(1, 6), st.integers(0, 3), st.integers(0, 9))
-def test_softmax_turns_class_columns_into_probabilities_and_leaves_the_rest(rows, classes, extra, seed):
+def test_class_scores_become_probabilities_and_the_rest_is_left(rows, classes, extra, seed):
     values = random_scores((rows, classes + extra), seed) * 30
     expected = np.exp(values[:, :classes] - values[:, :classes].max(axis=1, keepdims=True))
     expected /= expected.sum(axis=1, keepdims=True)
     result = values.copy()
-    softmax_rows(result, classes)
+    make_chances(result[None], classes)
     np.testing.assert_allclose(result[:, :classes], expected, atol=1e-6)
     assert (result[:, classes:] == values[:, classes:]).all()
 

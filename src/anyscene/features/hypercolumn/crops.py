@@ -8,6 +8,7 @@ scale and phase, as the run on the whole frame would.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import cv2
@@ -65,6 +66,7 @@ def margin_at(scale: float, frame: tuple[int, int]) -> int:
     return coarse if scale <= FINE else fine
 
 
+@lru_cache(maxsize=256)
 def reading(rect: Rect, frame: tuple[int, int], scale: float) -> Reading:
     """What a rung of a scale must read, and keep, for a rectangle of the frame.
 

@@ -12,18 +12,25 @@ Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def softmax_rows(values: Array, classes: int) -> None:
-    """Turn the first `classes` columns of float32[n, columns] into probabilities, in place."""
-    for row in range(values.shape[0]):
+def below_highest(values: Array, below: Array) -> None:
+    """How far the first columns of float32[n, columns] lie below their highest, into float32[n, classes]."""
+    for row in range(below.shape[0]):
         highest = values[row, 0]
-        for k in range(1, classes):
+        for k in range(1, below.shape[1]):
             highest = max(highest, values[row, k])
+        for k in range(below.shape[1]):
+            below[row, k] = values[row, k] - highest
+
+
+@njit(cache=True, nogil=True)
+def put_shares(masses: Array, values: Array) -> None:
+    """Each of float32[n, classes] over its row's sum, into the first columns of float32[n, columns]."""
+    for row in range(masses.shape[0]):
         total = np.float32(0)
-        for k in range(classes):
-            values[row, k] = np.exp(values[row, k] - highest)
-            total += values[row, k]
-        for k in range(classes):
-            values[row, k] /= total
+        for k in range(masses.shape[1]):
+            total += masses[row, k]
+        for k in range(masses.shape[1]):
+            values[row, k] = masses[row, k] / total
 
 
 @njit(cache=True, nogil=True)

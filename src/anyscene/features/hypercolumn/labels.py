@@ -1,12 +1,23 @@
-"""From a score map to a label map at the size of the image."""
+"""From a score map to probabilities, and to a label map at the size of the image."""
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.features.hypercolumn import kernels
+
+
+def make_chances(scores: NDArray[np.float32], classes: int) -> None:
+    """Turn the first `classes` of a map's scores, float32[h, w, columns], into probabilities, in place."""
+    rows = scores.reshape(-1, scores.shape[2])
+    masses = np.empty((len(rows), classes), np.float32)
+    kernels.below_highest(rows, masses)
+    cv2.exp(masses, dst=masses)  # three times as fast as a compiled loop
+    kernels.put_shares(masses, rows)
 
 
 def labels_by_scores(scores: NDArray[np.float32], classes: int, size: tuple[int, int]) -> NDArray[np.int16]:
@@ -31,6 +42,7 @@ def _best(scores: NDArray[np.float32], classes: int) -> NDArray[np.int16]:
     return best
 
 
+@lru_cache(maxsize=256)
 def _positions(pixels: int, cells: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """The first pixel of each cell's block, and how far each pixel's centre lies beyond that of its cell."""
     position = np.clip((np.arange(pixels) + 0.5) * (cells / pixels) - 0.5, 0, cells - 1)

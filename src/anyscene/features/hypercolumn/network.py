@@ -30,6 +30,11 @@ class Head:
     bias: NDArray[np.float32]
     classes: int
 
+    def first_rows(self, count: int) -> Head:
+        """The head with so many rows, but all that score classes: what nothing reads need not be computed."""
+        count = max(count, self.classes)
+        return Head(np.ascontiguousarray(self.weight[:count]), self.bias[:count].copy(), self.classes)
+
 
 class Network:
     """An ONNX Runtime session on the graph; deterministic, and safe to share between threads.

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.errors import ConfigError
-from anyscene.features.hypercolumn import kernels
 from anyscene.features.hypercolumn.backbone import Backbone
 from anyscene.features.hypercolumn.crops import crop_scores, reading
 from anyscene.features.hypercolumn.keys import image_key
+from anyscene.features.hypercolumn.labels import make_chances
 from anyscene.features.hypercolumn.network import Head, Network
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import FeatureSet
@@ -56,7 +56,7 @@ class Rung(FeatureSet):
     def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
         """Run the network on a rectangle of the frame and its margin, at the rung's scale."""
         scores = crop_scores(self._network, self._head, view.image, rect, self.scale, view.deadline)
-        kernels.softmax_rows(scores.reshape(-1, self.channels), self._head.classes)
+        make_chances(scores, self._head.classes)
         return scores
 
     def extraction_pixels(self, rect: Rect, frame: tuple[int, int]) -> int:

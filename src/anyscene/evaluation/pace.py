@@ -1,0 +1,45 @@
+"""The model's milliseconds against this machine's, so that all systems of a report are on one scale.
+
+A model's costs were measured where it was trained. What is timed here, the network alone and fitted
+baselines, can be compared with them only if it is known how much slower or faster labeling is here.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from statistics import median
+
+from anyscene.data import SceneList
+from anyscene.engine.engine import prepare
+from anyscene.engine.loading import learned_from
+from anyscene.evaluation.scores import Curve, Scores
+from anyscene.model.modelfile import TrainedModel
+
+TIMED_IMAGES = 16
+ROUNDS = 3
+
+
+def measure_pace(trained: TrainedModel, scenes: SceneList) -> float:
+    """Label some scenes without a limit: CPU time from the image to the maps, over the cost by the model."""
+    engine = prepare(learned_from(trained))
+    images = [scenes.image(i) for i in range(0, len(scenes), max(1, len(scenes) // TIMED_IMAGES))]
+    ratios = []
+    for image in ROUNDS * images:
+        begun = time.thread_time()
+        run = engine.begin(image)
+        run.finish()
+        run.labeling()
+        ratios.append((time.thread_time() - begun) * 1e3 / run.state.cost)
+    return median(ratios)
+
+
+def in_model_time(scores: Scores, pace: float) -> Scores:
+    """Scores of a system that was timed on this machine, with costs in the model's milliseconds."""
+
+    def paced(curve: Curve) -> Curve:
+        return replace(curve, cost=curve.cost / pace)
+
+    return replace(
+        scores, curve=paced(scores.curve), cost_ms=scores.cost_ms / pace, final=paced(scores.final)
+    )
