@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-import numpy as np
-
 from anyscene.engine.engine import Engine, Learned, prepare
 from anyscene.errors import ModelError
 from anyscene.features import Bank, bank_from_arrays
@@ -69,14 +67,15 @@ def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
     bank: dict[str, object] = dict(bank_from_arrays(plain, trained.features))
     if len(plain) < len(names):
         head, speaks = head_from_arrays(trained.features, len(trained.classes))
-        head = head.first_rows(columns_read(trained.model.pool))
-        scales = [scale_of(name) for name in names if name not in plain]
-        bank |= ladder(Network(trained.graphs[NETWORK], threads), head, scales, speaks)
+        network = Network(trained.graphs[NETWORK], threads)
+        for name in names:
+            if name not in plain:
+                rows = head.first_rows(columns_read(trained.model.pool, name))
+                bank |= ladder(network, rows, (scale_of(name),), speaks)
     return {name: bank[name] for name in names}  # type: ignore[misc]
 
 
-def columns_read(pool: Pool) -> int:
-    """How many of the first columns of the network's rungs hold all that weak learners look at."""
-    rungs = [place for place, name in enumerate(pool.sets) if name.startswith(f"{NETWORK}@")]
-    inputs = [chain.column[np.isin(chain.source, rungs)] for chain in pool.chains]
+def columns_read(pool: Pool, name: str) -> int:
+    """How many of the first columns of a feature set hold all that weak learners look at."""
+    inputs = [chain.column[chain.source == pool.sets.index(name)] for chain in pool.chains]
     return 1 + max((int(columns.max()) for columns in inputs if len(columns)), default=-1)
