@@ -1,6 +1,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,12 @@ def test_what_could_not_be_computed_does_not_hold_and_is_still_json():
         broken = Figure("broken", Bar(comparison, 1.0), math.nan)
         assert broken.holds is False
         assert json.loads(json.dumps(broken.to_json(), allow_nan=False))["value"] is None
+
+
+def test_numbers_of_numpy_are_judged_and_written_like_others():
+    figure = Figure("points", Bar("at least", 1.0), np.float32(0.5))
+    assert json.loads(json.dumps(figure.to_json()))["holds"] is False
+    assert Report("bench", {}, (figure,)).exit_code == 1
 
 
 def test_a_figure_has_a_value_or_a_reason_why_not():

@@ -44,7 +44,8 @@ class Bar:
 
     def holds(self, value: float) -> bool:
         """Whether a value clears the bar; NaN never does."""
-        return value <= self.value if self.comparison == "at most" else value >= self.value
+        # Values are often NumPy's numbers, whose comparisons are no bool.
+        return bool(value <= self.value if self.comparison == "at most" else value >= self.value)
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Figure:
         """The figure as one entry of a report."""
         return {
             # JSON has no NaN or infinity; what could not be computed has no value and does not hold.
-            "value": self.value if self.value is not None and math.isfinite(self.value) else None,
+            "value": float(self.value) if self.value is not None and math.isfinite(self.value) else None,
             "unit": self.unit,
             "comparison": self.bar.comparison if self.bar else None,
             "bar": self.bar.value if self.bar else None,
