@@ -19,9 +19,9 @@ def priced(bank):
     return action_costs(bank, frame, lambda work: 1.0, np.full(8, 3.0), dict.fromkeys(OVERHEADS, 0.5))
 
 
-def test_sets_pay_for_what_painting_their_map_takes_more_than_the_quickest(bank):
+def test_sets_pay_for_what_painting_their_map_takes_more_than_was_charged_at_the_start(bank):
     plain = priced(bank)
-    costs = with_painting(plain, tuple(bank), {"place": 0.3, "semantics": 0.8})
+    costs = with_painting(plain, tuple(bank), {"place": 0.2, "semantics": 0.8}, 0.3)
     more = costs.requires @ costs.items - plain.requires @ plain.items
     np.testing.assert_allclose(more, np.broadcast_to([[0.0], [0.0], [0.5]], more.shape))
     assert (costs.start, costs.step) == (plain.start, plain.step)
@@ -29,7 +29,7 @@ def test_sets_pay_for_what_painting_their_map_takes_more_than_the_quickest(bank)
 
 def test_without_maps_nothing_is_added(bank):
     plain = priced(bank)
-    np.testing.assert_array_equal(with_painting(plain, tuple(bank), {}).items, plain.items)
+    np.testing.assert_array_equal(with_painting(plain, tuple(bank), {}, 0.3).items, plain.items)
 
 
 def test_painting_is_measured_for_sets_that_show_detail(bank):

@@ -48,14 +48,15 @@ def action_costs(
     )
 
 
-def with_painting(costs: ActionCosts, sets: Sequence[str], maps: Mapping[str, float]) -> ActionCosts:
-    """Charge sets whose maps show detail for what painting theirs takes more than the quickest.
+def with_painting(
+    costs: ActionCosts, sets: Sequence[str], maps: Mapping[str, float], charged: float
+) -> ActionCosts:
+    """Charge sets whose maps show detail for what painting theirs takes more than was charged at the start.
 
-    maps : milliseconds by set. What the quickest takes is in `costs.start`. A set pays once, like for its
-    map; that a coarser one paid before stands for blending the two.
+    maps : milliseconds by set. A set pays once, like for its map; that a coarser one paid before stands for
+    blending the two.
     """
-    least = min(maps.values(), default=0.0)
-    items = np.append(costs.items, [ms - least for ms in maps.values()])
+    items = np.append(costs.items, [max(ms - charged, 0.0) for ms in maps.values()])
     requires = np.zeros((*costs.requires.shape[:2], len(items)), bool)
     requires[..., : len(costs.items)] = costs.requires
     for place, name in enumerate(maps):

@@ -232,11 +232,12 @@ def price_actions(
             f"the cost file is not one of a training run ({error}); leave it out to measure"
         ) from error
     leaves = steps.predict("paint", frame.shape[0] * frame.shape[1], 2000)[0]
-    overheads["start"] += max(leaves, min(maps.values(), default=0.0))
+    painting = max(leaves, min(maps.values(), default=0.0))
+    overheads["start"] += painting
     costs = action_costs(
         bank, frame, lambda work: steps.predict(work.step, work.pixels, work.regions)[0], children, overheads
     )
-    return with_painting(costs, tuple(bank), maps)
+    return with_painting(costs, tuple(bank), maps, painting)
 
 
 def propose(
