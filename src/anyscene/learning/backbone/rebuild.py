@@ -15,10 +15,13 @@ from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE
 from anyscene.learning.backbone.network import SceneNetwork
 
 
-def torch_scores(graph: bytes, head: Head) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
+def torch_scores(
+    graph: bytes, head: Head, layout: torch.memory_format = torch.contiguous_format
+) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
     """A function from images uint8[H, W, 3] to scores float32[H/4, W/4, K], computed by torch.
 
-    The weights are the graph's own, so that any difference is one of arithmetic.
+    The weights are the graph's own, so that any difference is one of arithmetic. layout: torch's usual one,
+    or `torch.channels_last`, in which it is quicker.
     """
     network = SceneNetwork({"scores": len(head.bias)})
     stored = [
@@ -34,12 +37,12 @@ def torch_scores(graph: bytes, head: Head) -> Callable[[NDArray[np.uint8]], NDAr
     state["heads.scores.weight"] = torch.from_numpy(head.weight)[:, :, None, None]
     state["heads.scores.bias"] = torch.from_numpy(head.bias)
     network.load_state_dict(state)
-    network.eval().to(memory_format=torch.channels_last)
+    network.eval().to(memory_format=layout)
 
     def scores(image: NDArray[np.uint8]) -> NDArray[np.float32]:
         planes = (torch.from_numpy(image).permute(2, 0, 1)[None].float() - CHANNEL_MEAN) / CHANNEL_SCALE
         with torch.inference_mode():
-            result = network(planes.contiguous(memory_format=torch.channels_last), "scores")
+            result = network(planes.contiguous(memory_format=layout), "scores")
         return np.ascontiguousarray(result[0].permute(1, 2, 0).numpy())
 
     return scores
