@@ -1,12 +1,14 @@
 """Which head of a backbone the rungs read, and what a model file keeps of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from anyscene.features.hypercolumn.backbone import Backbone
+from anyscene.features.hypercolumn.backbone import Backbone, read_backbone, shipped_backbone
 from anyscene.features.hypercolumn.network import Head
 from anyscene.features.hypercolumn.rungs import head_from_arrays, head_to_arrays
-from anyscene.learning.banks import choose_head
+from anyscene.learning.banks import choose_head, usual_sets
 
 HEAD = Head(np.ones((5, 4), np.float32), np.zeros(5, np.float32), 3)
 
@@ -30,3 +32,12 @@ def test_a_model_file_tells_whose_classes_the_head_scores(speaks, classes):
     head, spoke = head_from_arrays(head_to_arrays(HEAD, speaks), classes)
     assert (head.classes, spoke) == (3, speaks)
     assert head.weight is HEAD.weight
+
+
+def test_places_are_learned_with_only_beside_a_network_that_speaks_of_the_classes(streets):
+    assert streets.classes.names == read_backbone(shipped_backbone()).classes["camvid"]
+    assert "place" in usual_sets(streets, shipped_backbone())
+    assert "place" not in usual_sets(streets, None)
+    names = tuple(f"other {name}" for name in streets.classes.names)
+    others = replace(streets, classes=replace(streets.classes, names=names))
+    assert "place" not in usual_sets(others, shipped_backbone())

@@ -71,9 +71,19 @@ def restrict(dataset: DataSet, split: str) -> DataSet:
     return DataSet(dataset.name, dataset.classes, splits, dataset.load_image, dataset.load_truth)
 
 
+def usual_sets(dataset: DataSet, backbone: Path | None) -> tuple[str, ...]:
+    """The sets to learn with where none are named: all, but `place` only beside a network's finer maps.
+
+    A map shows detail within leaves, so that a split changes nothing until weak learners follow it. Were the
+    map of places the only one, a greedy sequence would take it first and end there.
+    """
+    speaks = backbone is not None and choose_head(read_backbone(backbone), dataset.classes.names)[1]
+    return tuple(name for name in list_feature_sets() if speaks or name != "place")
+
+
 def fit_banks(dataset: DataSet, names: Sequence[str], random: np.random.Generator) -> Arrays:
-    """Fit the named sets (none: all registered) on `train` and its folds; as arrays, by bank."""
-    crossfit = fit_bank(dataset, random, names or None)
+    """Fit the named sets on `train` and its folds; as arrays, by bank."""
+    crossfit = fit_bank(dataset, random, names)
     banks = {WHOLE: crossfit.whole, **crossfit.folds}
     return {
         f"{which}/{key}": array
@@ -90,11 +100,10 @@ def load_banks(
     threads: int,
 ) -> Banks:
     """The banks that `fit_banks` fitted, and the rungs of a backbone file."""
-    chosen = tuple(names) or list_feature_sets()
 
     def bank(which: str) -> Bank:
         own = {key.removeprefix(f"{which}/"): a for key, a in arrays.items() if key.startswith(f"{which}/")}
-        return bank_from_arrays(chosen, own)
+        return bank_from_arrays(names, own)
 
     fold_of = {scene: fold for fold in ("a", "b") for scene in dataset.split(fold).ids}
     crossfit = CrossFit(bank(WHOLE), {"a": bank("a"), "b": bank("b")}, fold_of)

@@ -19,7 +19,7 @@ class TrainConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    sets: tuple[str, ...] = Field((), description="feature sets to learn with; none: all there are")
+    sets: tuple[str, ...] = Field((), description="feature sets to learn with; none: all that help")
     images: int = Field(0, ge=0, description="learn from at most so many images, evenly spaced; 0: all")
 
     alpha: float = Field(0.5, ge=0, description="weight of the regions' impurity in the loss (Eq. 3)")

@@ -23,7 +23,7 @@ from anyscene.features.calibration import calibrate
 from anyscene.features.costs import CostModel, calibration_key, load_calibration
 from anyscene.files import cache_dir
 from anyscene.hierarchy import LAYERS, working_frame
-from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
+from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict, usual_sets
 from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus
@@ -112,10 +112,12 @@ def _stages(
 ) -> TrainedModel:
     bank_seed, proposal_seed, policy_seed = np.random.SeedSequence(seed).spawn(3)
     report("feature sets", 0, 1, "fitting")
+    network = Path(backbone) if backbone else None
+    sets = config.sets or usual_sets(data, network)
     arrays = folder.arrays(
-        "bank", lambda: fit_banks(data, config.sets, np.random.default_rng(bank_seed)) or _nothing()
+        "bank", lambda: fit_banks(data, sets, np.random.default_rng(bank_seed)) or _nothing()
     )
-    banks = load_banks(data, config.sets, arrays, Path(backbone) if backbone else None, 1)
+    banks = load_banks(data, sets, arrays, network, 1)
     report("feature sets", 1, 1, ", ".join(banks.names))
     measured = folder.document(
         "costs", lambda: _read_costs(costs) if costs else measure_costs(banks.whole, data)
