@@ -1,7 +1,5 @@
 """Which head of a backbone the rungs read, and what a model file keeps of it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -34,10 +32,8 @@ def test_a_model_file_tells_whose_classes_the_head_scores(speaks, classes):
     assert head.weight is HEAD.weight
 
 
-def test_places_are_learned_with_only_beside_a_network_that_speaks_of_the_classes(streets):
-    assert streets.classes.names == read_backbone(shipped_backbone()).classes["camvid"]
-    assert "place" in usual_sets(streets, shipped_backbone())
-    assert "place" not in usual_sets(streets, None)
-    names = tuple(f"other {name}" for name in streets.classes.names)
-    others = replace(streets, classes=replace(streets.classes, names=names))
-    assert "place" not in usual_sets(others, shipped_backbone())
+def test_places_are_learned_with_only_beside_a_network_that_speaks_of_the_classes():
+    names = read_backbone(shipped_backbone()).classes["camvid"]
+    assert "place" in usual_sets(names, shipped_backbone())
+    assert "place" not in usual_sets(names, None)
+    assert "place" not in usual_sets(names[::-1], shipped_backbone())

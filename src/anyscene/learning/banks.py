@@ -71,13 +71,13 @@ def restrict(dataset: DataSet, split: str) -> DataSet:
     return DataSet(dataset.name, dataset.classes, splits, dataset.load_image, dataset.load_truth)
 
 
-def usual_sets(dataset: DataSet, backbone: Path | None) -> tuple[str, ...]:
+def usual_sets(classes: Sequence[str], backbone: Path | None) -> tuple[str, ...]:
     """The sets to learn with where none are named: all, but `place` only beside a network's finer maps.
 
     A map shows detail within leaves, so that a split changes nothing until weak learners follow it. Were the
     map of places the only one, a greedy sequence would take it first and end there.
     """
-    speaks = backbone is not None and choose_head(read_backbone(backbone), dataset.classes.names)[1]
+    speaks = backbone is not None and choose_head(read_backbone(backbone), classes)[1]
     return tuple(name for name in list_feature_sets() if speaks or name != "place")
 
 

@@ -113,7 +113,7 @@ def _stages(
     bank_seed, proposal_seed, policy_seed = np.random.SeedSequence(seed).spawn(3)
     report("feature sets", 0, 1, "fitting")
     network = Path(backbone) if backbone else None
-    sets = config.sets or usual_sets(data, network)
+    sets = config.sets or usual_sets(data.classes.names, network)
     arrays = folder.arrays(
         "bank", lambda: fit_banks(data, sets, np.random.default_rng(bank_seed)) or _nothing()
     )
