@@ -19,6 +19,8 @@ batch = 2
 warm_up = 1
 long_side = 64
 smallest = 0.5
+drop = 0.5
+dropout = 0.2
 """
 
 
@@ -47,6 +49,17 @@ def noise(height, width, seed=0):
 def head_of(network):
     layer = network.heads["some"]
     return Head(layer.weight.detach().numpy()[:, :, 0, 0].copy(), layer.bias.detach().numpy().copy(), 5)
+
+
+def test_training_leaves_out_at_random_and_labeling_does_not():
+    from anyscene.learning.backbone.network import SceneNetwork
+
+    torch.manual_seed(0)
+    network, images = SceneNetwork({"some": 5}, drop=0.5, dropout=0.2), torch.rand(2, 3, 64, 64)
+    plain = SceneNetwork({"some": 5})
+    plain.load_state_dict(network.state_dict())
+    assert not torch.equal(network(images, "some"), network(images, "some"))
+    assert torch.equal(network.eval()(images, "some"), plain(images, "some"))
 
 
 def test_folding_batch_normalisation_changes_nothing(network):

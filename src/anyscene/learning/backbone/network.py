@@ -50,10 +50,14 @@ TAPS = (1, 2, 4, 6)
 
 
 class Bottleneck(nn.Module):
-    """Widen, filter each channel, narrow; added to its input where the shapes allow it."""
+    """Widen, filter each channel, narrow; added to its input where the shapes allow it.
+
+    drop: in training, with this chance an image goes without what would be added (stochastic depth).
+    """
 
     def __init__(self, channels_in: int, channels_out: int, kernel: int, stride: int, expansion: int) -> None:
         super().__init__()
+        self.drop = 0.0
         wide = channels_in * expansion
         self.expand = nn.Conv2d(channels_in, wide, 1) if expansion > 1 else None
         self.depthwise = nn.Conv2d(wide, wide, kernel, stride, kernel // 2, groups=wide)
@@ -64,7 +68,11 @@ class Bottleneck(nn.Module):
         """Apply the block to float[B, C, H, W]."""
         y = x if self.expand is None else F.relu6(self.expand(x))
         y = self.project(F.relu6(self.depthwise(y)))
-        return x + y if self.residual else y
+        if not self.residual:
+            return cast(Tensor, y)
+        if self.training and self.drop > 0:
+            y = y * (torch.rand(len(y), 1, 1, 1) >= self.drop) / (1 - self.drop)
+        return x + y
 
 
 class Mix(nn.Module):
@@ -84,11 +92,13 @@ class SceneNetwork(nn.Module):
     """From images float[B, 3, H, W] to features float[B, WIDTH, H/4, W/4], and a linear head for each data
     set.
 
-    heads: number of classes by the name of the data set.
+    heads: number of classes by the name of the data set. drop, dropout: what training leaves out at random,
+    see `Recipe`.
     """
 
-    def __init__(self, heads: Mapping[str, int]) -> None:
+    def __init__(self, heads: Mapping[str, int], drop: float = 0.0, dropout: float = 0.0) -> None:
         super().__init__()
+        self.dropout = dropout
         self.stem = nn.Conv2d(3, STEM_CHANNELS, 3, 2, 1)
         channels = STEM_CHANNELS
         self.stages = nn.ModuleList()
@@ -102,6 +112,9 @@ class SceneNetwork(nn.Module):
         self.lateral = nn.ModuleList(nn.Conv2d(STAGES[tap].channels, WIDTH, 1) for tap in TAPS)
         self.mix = nn.ModuleList(Mix(WIDTH, 5 if tap == TAPS[-1] else 3) for tap in TAPS)
         self.heads = nn.ModuleDict({name: nn.Conv2d(WIDTH, count, 1) for name, count in heads.items()})
+        blocks = [cast(Bottleneck, block) for stage in self.stages for block in cast(nn.ModuleList, stage)]
+        for depth, block in enumerate(blocks):
+            block.drop = drop * depth / len(blocks)
         self._start_decoder()
         # The first filters are as good for scenes as for ImageNet, and the dearest to train.
         self.stem.requires_grad_(False)
@@ -134,7 +147,8 @@ class SceneNetwork(nn.Module):
 
     def forward(self, images: Tensor, head: str) -> Tensor:
         """Return one head's class scores, before softmax, at a quarter of the input's resolution."""
-        return cast(Tensor, self.heads[head](self.features(images)))
+        features = F.dropout2d(self.features(images), self.dropout, self.training)
+        return cast(Tensor, self.heads[head](features))
 
 
 def load_imagenet(network: SceneNetwork, weights: Mapping[str, Tensor]) -> None:

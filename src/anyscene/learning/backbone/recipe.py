@@ -37,6 +37,13 @@ class Recipe(BaseModel):
     rare_images: float = Field(
         0.0, ge=0, le=1, description="share of images drawn by class first: rare ones more often"
     )
+    drop: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of the deepest branches left out; fewer of those before",
+    )
+    dropout: float = Field(0.0, ge=0, lt=1, description="share of the decoder's channels hidden from heads")
     overlap: float = Field(0.0, ge=0, description="weight of lost overlap (Lovász) beside the cross-entropy")
     shares: dict[str, float] = Field(
         default_factory=lambda: {"camvid": 2.0, "siftflow": 2.0, "stanford": 1.0},

@@ -104,7 +104,7 @@ def train(
 
 def _start(classes: Mapping[str, int], recipe: Recipe, seed: int, start: Mapping[str, Tensor] | None) -> Run:
     torch.manual_seed(seed)
-    network = SceneNetwork(classes)
+    network = SceneNetwork(classes, recipe.drop, recipe.dropout)
     if start is None:
         load_imagenet(network, imagenet_weights())
     else:
@@ -136,6 +136,8 @@ def _step(run: Run, batch: Batch, weights: Tensor, recipe: Recipe) -> float:
         group["lr"] = group["share"] * _rate(run.step, recipe)
     images = torch.from_numpy(batch.images).to(memory_format=torch.channels_last)
     truths = torch.from_numpy(batch.truths)
+    if recipe.drop or recipe.dropout:
+        torch.manual_seed(int(run.rng.integers(2**31)))  # so that a resumed run leaves out the same
     scores = run.network(images, batch.source)
     phase = (run.rng.random(), run.rng.random())
     loss = labeling_loss(scores, truths, weights, recipe.overlap, phase)
