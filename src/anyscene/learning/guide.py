@@ -29,6 +29,10 @@ TAIL = 1.3
 SHORTFALL = 0.1
 """Weight of the largest shortfall against S-M, at any budget, beside the area under the curve."""
 
+HEAD = 0.1
+"""For this share of S-M's cost the guide does as S-M: there is little to save, and which cheap step pays most
+depends on the drive."""
+
 STEP_WORTH = 0.0005
 """What a step more has to add: smaller gains on some dozen images are not there on new ones."""
 
@@ -88,10 +92,9 @@ def search_guide(
     """
     jury = _Jury(proposals, examples, threads)
     screen = _Jury(proposals, examples[::SCREENED], threads)
-    scores = [jury.verdict(sequence).score for sequence in proposals.sequences]
-    best = proposals.sequences[int(np.argmax(scores))]
+    best = proposals.sequences[0]
     for _ in range(rounds):
-        changes = [change for change in _changes(best, proposals, examples[:: SCREENED**2]) if change != best]
+        changes = _changes(best, jury.head, proposals, examples[:: SCREENED**2])
         hopes = screen.gains(best, changes)
         hopeful = [changes[i] for i in np.argsort(-hopes, kind="stable")[:HOPEFUL]]
         gains = jury.gains(best, hopeful)
@@ -146,6 +149,9 @@ class _Jury:
         full = max(trajectory.cost[-1] for each in runs for trajectory in each)
         self._budgets = np.geomspace(max(first, least_budget(proposals.model)), TAIL * full, 256)
         self._static = mean_curve(runs[0], self._budgets)
+        spent = np.mean([trajectory.cost for trajectory in runs[0]], axis=0)
+        self.head = int(np.searchsorted(spent[1:], HEAD * spent[-1], side="right"))
+        """How many actions of S-M the guide begins with."""
 
     def verdict(self, sequence: Sequence_) -> _Verdict:
         """Run a sequence and score it."""
@@ -175,15 +181,23 @@ def least_budget(draft: Draft) -> float:
     return costs.start + (costs.step + float(set_prices(costs)[ladder].min()) if ladder else 0.0)
 
 
-def _changes(sequence: Sequence_, proposals: Proposals, examples: Sequence[Example]) -> list[Sequence_]:
-    """Sequences with up to three actions in a row left out, or a promising one put in or replacing one."""
+def _changes(
+    sequence: Sequence_, head: int, proposals: Proposals, examples: Sequence[Example]
+) -> list[Sequence_]:
+    """Sequences with up to three actions in a row left out, or a promising one put in or replacing one.
+
+    The first `head` actions stay.
+    """
     changes: dict[Sequence_, None] = {}
     for at, promising in enumerate(_promising(sequence, proposals, examples)):
+        if at < head:
+            continue
         before, after = sequence[:at], sequence[at:]
         changes.update((before + after[left_out:], None) for left_out in range(1, min(3, len(after)) + 1))
         for action in promising:
             changes[(*before, action, *after)] = None
             changes[(*before, action, *after[1:])] = None
+    changes.pop(sequence, None)
     return list(changes)
 
 
