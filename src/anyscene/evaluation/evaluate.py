@@ -87,6 +87,15 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
     systems, notes = _possible(request, dataset, network)
     fitted = tuple(key for key in systems if SYSTEMS[key].fitted)
     baselines = (request.baselines or work / "baselines") if fitted else None
+    about: dict[str, Any] = {
+        "data": dataset.name,
+        "split": request.split,
+        "images": len(indices),
+        "model": str(path),
+        "machine": this_machine(),
+        "clock": request.clock,
+        "segmentation": request.segmentation,
+    }
     with threadpool_limits(1):
         cv2.setNumThreads(1)
         if baselines:
@@ -109,25 +118,13 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
         scores = _scores(traces)
         if network and "cnn" in systems:
             report("network alone", 0, 1, "")
-            scores["CNN"] = _frontier_scores(*network, scenes.pick(indices), request.clock)
+            timed = _frontier_scores(*network, scenes.pick(indices), request.clock)
+            pace = measure_pace(trained, scenes.pick(indices)) if request.clock == MODEL_CLOCK else 1.0
+            scores["CNN"] = in_model_time(timed, pace)
+            about["pace"] = pace
             report("network alone", 1, 1, "")
-        timed_here = [name for name in scores if name not in map(_name, anytime)]
-        pace = 1.0
-        if request.clock == MODEL_CLOCK and timed_here:
-            pace = measure_pace(trained, scenes.pick(indices))
-            scores |= {name: in_model_time(scores[name], pace) for name in timed_here}
     notes = (*notes, *_warnings(dataset, scenes, indices, request))
-    about = {
-        "data": dataset.name,
-        "split": request.split,
-        "images": len(indices),
-        "model": str(path),
-        "machine": this_machine(),
-        "clock": request.clock,
-        "pace": pace,
-        "segmentation": request.segmentation,
-        "notes": list(notes),
-    }
+    about["notes"] = list(notes)
     document = results_document(about, list(scores.values()), headline(scores))
     write_results(request.report, document)
     named = {_name(key): own for key, own in traces.items()}

@@ -1,7 +1,7 @@
-"""The model's milliseconds against this machine's, so that all systems of a report are on one scale.
+"""The model's milliseconds against this machine's, so that the network alone is on the model's scale.
 
-A model's costs were measured where it was trained. What is timed here, the network alone and fitted
-baselines, can be compared with them only if it is known how much slower or faster labeling is here.
+A model's costs were measured where it was trained, each step by itself. What is timed as it runs, here, now,
+can be compared with them only if it is known how long labeling takes here beside what the model says.
 """
 
 from __future__ import annotations
