@@ -64,7 +64,7 @@ def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
     """Return the feature sets of a model, its network's sessions on so many threads."""
     names = trained.model.pool.sets
     plain = [name for name in names if not name.startswith(f"{NETWORK}@")]
-    bank: dict[str, object] = dict(bank_from_arrays(plain, trained.features))
+    bank = dict(bank_from_arrays(plain, trained.features))
     if len(plain) < len(names):
         head, speaks = head_from_arrays(trained.features, len(trained.classes))
         network = Network(trained.graphs[NETWORK], threads)
@@ -72,7 +72,7 @@ def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
             if name not in plain:
                 rows = head.first_rows(columns_read(trained.model.pool, name))
                 bank |= ladder(network, rows, (scale_of(name),), speaks)
-    return {name: bank[name] for name in names}  # type: ignore[misc]
+    return {name: bank[name] for name in names}
 
 
 def columns_read(pool: Pool, name: str) -> int:

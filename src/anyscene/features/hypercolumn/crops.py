@@ -28,6 +28,7 @@ small frame shows is less sure, so more of the context counts.
 """
 
 FINE = 3 / 4
+"""Scales above this are fine ones."""
 
 FRACTIONS = (1 / 3, 1 / 2, 2 / 3, 5 / 6, 1.0)
 """Heights and widths to read that are tried, relative to the frame."""
