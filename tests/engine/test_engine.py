@@ -12,7 +12,7 @@ from numba.core.dispatcher import Dispatcher
 from anyscene.engine.calibration import calibration_for
 from anyscene.engine.clock import Clock
 from anyscene.engine.deciding import decider_for
-from anyscene.engine.engine import Engine, Run
+from anyscene.engine.engine import CARRIED_CELL, Engine, Run
 from anyscene.engine.foresight import Foresight
 from anyscene.errors import ConfigError, DataError
 from anyscene.features.costs import CostModel, StepCost
@@ -132,6 +132,16 @@ def test_decisions_do_not_depend_on_the_machine(engine, scenes):
     assert actions[0] == actions[1]
 
 
+def uniform_cells(labels, side):
+    """Which pixels lie in whole cells of side x side pixels that show one label."""
+    height, width = (length // side * side for length in labels.shape)
+    cells = labels[:height, :width].reshape(height // side, side, width // side, side)
+    uniform = np.zeros(labels.shape, bool)
+    same = (cells == cells[:, :1, :, :1]).all(axis=(1, 3))
+    uniform[:height, :width] = same.repeat(side, axis=0).repeat(side, axis=1)
+    return uniform
+
+
 def test_a_frame_without_time_shows_what_the_one_before_it_showed(engine, scenes):
     first = engine.begin(scenes[0].image)
     first.finish()
@@ -140,7 +150,10 @@ def test_a_frame_without_time_shows_what_the_one_before_it_showed(engine, scenes
     late.finish()
     again = late.labeling()
     assert again.trace == ()
-    assert (again.labels == shown.labels).mean() > 0.85  # carried in cells, so outlines are coarser
+    # It is carried in cells, so outlines are coarser; inside a cell of one label hardly anything changes.
+    inside = uniform_cells(shown.labels, CARRIED_CELL)
+    assert inside.mean() > 0.3
+    assert (again.labels == shown.labels)[inside].mean() > 0.9
     assert late.to_carry() is late.carried
     assert engine.begin(scenes[0].image).to_carry() is None
 
