@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from anyscene.errors import AnysceneError, ConfigError, DataError, ModelError
 from anyscene.evaluation.anytime import loss_weight, oracle_for, trace_by_costs
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
 from anyscene.evaluation.evaluate import Request, evaluate
-from anyscene.evaluation.fitting import fit_baselines
+from anyscene.evaluation.fitting import Fitted, fit_baselines
 from anyscene.evaluation.images import prepare_image
 from anyscene.evaluation.results import read_results
 from anyscene.features.cache import FeatureCache
@@ -186,12 +187,12 @@ def test_scores_on_training_images_come_with_a_warning(model_file, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def fitted(streets, tmp_path_factory):
+def fitted(streets, model_file, tmp_path_factory):
     """Baselines that were fitted quickly, with all eight feature sets."""
     folder = tmp_path_factory.mktemp("baselines")
     fast = ClassifierSettings(trees=8, samples=1500)
     systems = ("fsm", "dcrf", "him", "data-term")
-    fit_baselines(streets, "train", systems, folder, None, lambda *_: None, fast)
+    fit_baselines(streets, "train", systems, folder, None, load_model(model_file), lambda *_: None, fast)
     return folder
 
 
@@ -207,6 +208,15 @@ def test_fitted_baselines_beside_the_model(fitted, model_file, tmp_path):
     stages = found.scores["F-SM"].curve.cost
     assert (np.diff(stages) >= 0).all()
     assert found.document["headline"].keys() == {"him_cost_share", "sm_cost_ratio"}
+
+
+def test_prices_are_divided_by_the_pace_at_which_they_were_measured(fitted, streets, tmp_path):
+    slow = shutil.copytree(fitted, tmp_path / "slow")
+    document = json.loads((slow / "costs.json").read_text())
+    (slow / "costs.json").write_text(json.dumps({**document, "pace": 2 * document["pace"]}))
+    usual, halved = (Fitted.load(folder, len(streets.classes)).costs for folder in (fitted, slow))
+    assert document["systems"]["him"]["total_ms"] == pytest.approx([usual["him"][0] * document["pace"]])
+    assert halved["him"] == pytest.approx([usual["him"][0] / 2])
 
 
 def test_baselines_of_other_data_are_refused(fitted, model_file, tmp_path):

@@ -101,7 +101,7 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
         if baselines:
             _check_overlap(dataset, request)
             wanted = (*fitted, DATA_TERM.key) if "dcrf" in fitted else fitted
-            fit_baselines(dataset, request.fit_split, wanted, baselines, backbone, report)
+            fit_baselines(dataset, request.fit_split, wanted, baselines, backbone, trained, report)
             fitted = wanted
         job = Job(
             data=request.data,

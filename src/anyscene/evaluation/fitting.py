@@ -31,6 +31,7 @@ from anyscene.evaluation.baselines import (
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
 from anyscene.evaluation.baselines.data_term import Stacked, fit_data_term, spread
 from anyscene.evaluation.images import prepare_image
+from anyscene.evaluation.pace import measure_pace
 from anyscene.evaluation.pricing import Pricing
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.cache import FeatureCache
@@ -43,6 +44,7 @@ from anyscene.files import cache_dir, write_atomically
 from anyscene.hierarchy import working_frame
 from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
 from anyscene.learning.train import measure_costs
+from anyscene.model.modelfile import TrainedModel
 
 Report = Callable[[str, int, int, str], None]
 FULL_SIZE = rung_name(1.0)
@@ -58,7 +60,11 @@ FILES = {"fsm": "F-SM", "dcrf": "DCRF", "him": "HIM", "hdcrf": "H-DCRF", "data-t
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Baselines that are ready to label. costs : milliseconds of each step of each system, by its key."""
+    """Baselines that are ready to label.
+
+    costs : milliseconds of each step of each system, by its key, on the scale of a model's costs: what they
+    took when they were priced, over the pace of that machine at that time.
+    """
 
     bank: Bank
     labelers: Mapping[str, Labeler]
@@ -69,7 +75,8 @@ class Fitted:
         """Read what `fit_baselines` left in a folder."""
         labelers = {key: load_labeler(_file(folder, key)) for key in FILES if _file(folder, key).exists()}
         document = _read(folder / COSTS)
-        costs = {key: tuple(document["systems"][key]["total_ms"]) for key in labelers}
+        totals = {key: np.array(document["systems"][key]["total_ms"]) / document["pace"] for key in labelers}
+        costs = {key: tuple(total.tolist()) for key, total in totals.items()}
         return cls(_load_bank(folder, classes), labelers, costs)
 
     @staticmethod
@@ -84,11 +91,13 @@ def fit_baselines(
     systems: Sequence[str],
     folder: Path,
     backbone: Path | None,
+    judged: TrainedModel,
     report: Report,
     settings: ClassifierSettings | None = None,
 ) -> None:
     """Fit the systems that are not in the folder yet to a split of the data, and price them.
 
+    judged : the model that they are compared with; prices are put on the scale of its costs.
     All eight feature sets are used and, if the backbone has a head for the data, its full-size rung; each
     training image is described by sets and networks that were not fitted to it.
     """
@@ -102,7 +111,8 @@ def fit_baselines(
         return
     banks = _banks(data, folder, backbone, report)
     if not document:
-        document = {**measure_costs(_used(banks.whole), data), "systems": {}}
+        pace = measure_pace(judged, data.split("train"))
+        document = {**measure_costs(_used(banks.whole), data), "pace": pace, "systems": {}}
     images = _training_images(data, banks, report)
     pricing = Pricing(_used(banks.whole), CostModel.from_json(document["steps"]), _frames(data))
     shared: list[Stacked] = []
