@@ -162,7 +162,7 @@ def _curve_figures(
     yield Figure(
         f"{where}: area of D-NM less that of S-M", bar("at least", 0.0), difference.mean(), "points", parts
     )
-    shortfall = max(float(-difference.mean(axis=0).min()), 0.0)
+    shortfall = max(0.0, -float(difference.mean(axis=0).min()))
     yield Figure(f"{where}: largest shortfall of D-NM against S-M", bar("at most", 0.3), shortfall, "points")
     yield Figure(
         f"{where}: cost of D-NM for S-M's best accuracy less 0.1 points", bar("at most", 0.6), ratio, "x"

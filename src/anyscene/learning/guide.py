@@ -2,7 +2,8 @@
 
 S-M takes what pays most at once, and so climbs every rung of the ladder. Which steps had better be left out
 shows only at the end: the search starts from the best proposed sequence, leaves out, puts in and replaces,
-and keeps what makes the whole curve surely better on images that no weak learner was fitted to.
+and keeps what makes the whole curve surely better, both on images that weak learners were fitted to and on
+images that they were not: these are of other drives, and what helps on one side alone may harm on a third.
 """
 
 from __future__ import annotations
@@ -29,9 +30,8 @@ TAIL = 1.3
 SHORTFALL = 0.1
 """Weight of the largest shortfall against S-M, at any budget, beside the area under the curve."""
 
-HEAD = 0.1
-"""For this share of S-M's cost the guide does as S-M: there is little to save, and which cheap step pays most
-depends on the drive."""
+SOONER = 0.05
+"""Weight of how much sooner S-M's best accuracy is there: the area hardly counts what is saved at the end."""
 
 STEP_WORTH = 0.0005
 """What a step more has to add: smaller gains on some dozen images are not there on new ones."""
@@ -83,21 +83,22 @@ class Course:
 
 
 def search_guide(
-    proposals: Proposals, examples: Sequence[Example], rounds: int, threads: int
+    proposals: Proposals, sides: Sequence[Sequence[Example]], rounds: int, threads: int
 ) -> tuple[int, ...]:
     """Climb from the best proposed sequence by one change a round: the one that is surest to help.
 
-    examples : images that no weak learner was fitted to. Every third of them screens all changes, all of them
-    judge the best. A change must raise the score by more than the standard error of the images' differences.
+    sides : groups of images; on each a change must raise the score by more than the standard error of the
+    images' differences. Every third image of them screens all changes, all of them judge the best.
     """
-    jury = _Jury(proposals, examples, threads)
-    screen = _Jury(proposals, examples[::SCREENED], threads)
+    juries = [_Jury(proposals, side, threads) for side in sides]
+    screens = [_Jury(proposals, side[::SCREENED], threads) for side in sides]
+    few = [example for side in sides for example in side[:: SCREENED**2]]
     best = proposals.sequences[0]
     for _ in range(rounds):
-        changes = _changes(best, jury.head, proposals, examples[:: SCREENED**2])
-        hopes = screen.gains(best, changes)
+        changes = _changes(best, proposals, few)
+        hopes = _least_gains(screens, best, changes)
         hopeful = [changes[i] for i in np.argsort(-hopes, kind="stable")[:HOPEFUL]]
-        gains = jury.gains(best, hopeful)
+        gains = _least_gains(juries, best, hopeful)
         if not len(gains) or gains.max() <= 0:
             break
         best = hopeful[int(np.argmax(gains))]
@@ -149,14 +150,13 @@ class _Jury:
         full = max(trajectory.cost[-1] for each in runs for trajectory in each)
         self._budgets = np.geomspace(max(first, least_budget(proposals.model)), TAIL * full, 256)
         self._static = mean_curve(runs[0], self._budgets)
-        spent = np.mean([trajectory.cost for trajectory in runs[0]], axis=0)
-        self.head = int(np.searchsorted(spent[1:], HEAD * spent[-1], side="right"))
-        """How many actions of S-M the guide begins with."""
 
     def verdict(self, sequence: Sequence_) -> _Verdict:
         """Run a sequence and score it."""
         curves = np.array([accuracy_at(run, self._budgets) for run in self._course.run(sequence)])
-        return _Verdict(score_against(curves.mean(axis=0), self._static, SHORTFALL), curves.mean(axis=1))
+        return _Verdict(
+            score_against(curves.mean(axis=0), self._static, SHORTFALL, SOONER), curves.mean(axis=1)
+        )
 
     def gains(self, before: Sequence_, changed: Sequence[Sequence_]) -> NDArray[np.float64]:
         """By how much each sequence is surely better than the one before: by the gain less its doubt."""
@@ -171,6 +171,13 @@ class _Jury:
         return gains
 
 
+def _least_gains(
+    juries: Sequence[_Jury], before: Sequence_, changed: Sequence[Sequence_]
+) -> NDArray[np.float64]:
+    """The gain of each change with the jury that sees least in it."""
+    return np.asarray(np.min([jury.gains(before, changed) for jury in juries], axis=0))
+
+
 def least_budget(draft: Draft) -> float:
     """The cost from which on a curve counts: of the first map that shows detail, where there is one.
 
@@ -181,17 +188,10 @@ def least_budget(draft: Draft) -> float:
     return costs.start + (costs.step + float(set_prices(costs)[ladder].min()) if ladder else 0.0)
 
 
-def _changes(
-    sequence: Sequence_, head: int, proposals: Proposals, examples: Sequence[Example]
-) -> list[Sequence_]:
-    """Sequences with up to three actions in a row left out, or a promising one put in or replacing one.
-
-    The first `head` actions stay.
-    """
+def _changes(sequence: Sequence_, proposals: Proposals, examples: Sequence[Example]) -> list[Sequence_]:
+    """Sequences with up to three actions in a row left out, or a promising one put in or replacing one."""
     changes: dict[Sequence_, None] = {}
     for at, promising in enumerate(_promising(sequence, proposals, examples)):
-        if at < head:
-            continue
         before, after = sequence[:at], sequence[at:]
         changes.update((before + after[left_out:], None) for left_out in range(1, min(3, len(after)) + 1))
         for action in promising:

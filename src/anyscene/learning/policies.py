@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
 from anyscene.learning.draft import Draft
-from anyscene.learning.guide import SHORTFALL, least_budget
+from anyscene.learning.guide import SHORTFALL, SOONER, least_budget
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
@@ -97,9 +97,7 @@ class Judge:
     """Says how good a Q-function is on held-out images, which guide its policy should follow, how loyally,
     and when to stop.
 
-    The score is the area under the curve over log cost, from the first label to beyond the static sequence's
-    full cost, less a part of the largest shortfall against the static sequence, and of the largest against
-    the policy's own curve before: a longer budget must not end below a shorter one.
+    The score is `score_against` the static sequence's curve, from the first label to beyond its full cost.
     """
 
     def __init__(self, proposals: Proposals, threads: int) -> None:
@@ -145,7 +143,7 @@ class Judge:
         return Judged(replace(policy, stop_below=float(levels[best])), scores[best], areas)
 
     def _score(self, runs: Sequence[Trajectory]) -> float:
-        return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL)
+        return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL, SOONER)
 
 
 def run_all(

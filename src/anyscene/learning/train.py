@@ -294,7 +294,8 @@ def propose(
     report("guide", 0, 1, f"{config.guide_rounds} rounds at most")
 
     def find_guide() -> list[int]:
-        found = search_guide(pruned, judging, config.guide_rounds, config.threads)
+        fitted = corpus.fit[:: max(1, len(corpus.fit) // len(judging))][: len(judging)]
+        found = search_guide(pruned, (judging, fitted), config.guide_rounds, config.threads)
         return list(with_long_end(pruned, found, judging, config.threads))
 
     guide = folder.document("guide", find_guide)

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from anyscene.model.rollout import Trajectory
 
+NEARLY = 0.001
+"""So much accuracy less than the best is as good."""
+
 
 def accuracy_at(trajectory: Trajectory, budgets: NDArray[np.float64]) -> NDArray[np.float64]:
     """Accuracy of the last labeling complete within each budget (the prior's, if none is)."""
@@ -34,14 +37,26 @@ def cost_to_reach(curve: NDArray[np.float64], budgets: NDArray[np.float64], accu
     return float(budgets[reached[0]]) if len(reached) else float("inf")
 
 
-def score_against(curve: NDArray[np.float64], static: NDArray[np.float64], shortfall: float) -> float:
-    """Area under a curve over log-spaced budgets, less `shortfall` times how far it ever falls behind.
+def score_against(
+    curve: NDArray[np.float64], static: NDArray[np.float64], shortfall: float, sooner: float
+) -> float:
+    """Area under a curve over log-spaced budgets, set against the static sequence's curve.
 
-    Behind the static sequence's curve, and behind itself: a longer budget must not end below a shorter one.
+    shortfall : what it counts how far the curve ever falls behind the static one, and behind itself: a longer
+    budget must not end below a shorter one.
+    sooner : what it counts how much sooner it has the static curve's best, short of `NEARLY`, as a share of
+    the range of log budgets.
     """
     behind_static = max(float(np.max(static - curve)), 0.0)
     behind_itself = float(np.max(np.maximum.accumulate(curve) - curve))
-    return float(curve.mean()) - shortfall * (behind_static + behind_itself)
+    wanted = static.max() - NEARLY
+    lead = (_first(static >= wanted) - _first(curve >= wanted)) / len(curve)
+    return float(curve.mean()) - shortfall * (behind_static + behind_itself) + sooner * lead
+
+
+def _first(reached: NDArray[np.bool_]) -> int:
+    """The first place where something holds; beyond the last where it holds nowhere."""
+    return int(np.argmax(reached)) if reached.any() else len(reached)
 
 
 def area_over_log_cost(trajectories: Sequence[Trajectory], budgets: NDArray[np.float64]) -> float:
