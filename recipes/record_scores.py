@@ -14,15 +14,14 @@ from pathlib import Path
 
 from anyscene.model.modelfile import load_model, save_model
 
-POINTS = 24
-
 
 def main(model: Path, report: Path) -> None:
     """Add D-NM's scores on the report's split, and what it has by known deadlines, to the model's record."""
     results = json.loads((report / "results.json").read_text())
     systems = {system["name"]: system for system in results["systems"]}
     system, whole = systems["D-NM"], systems["D-NM by deadline"]["curve"]
-    curve = [*whole[:-1][:: max(1, len(whole) // POINTS)], whole[-1]]
+    before = [None, *(point["pixel"] for point in whole)]
+    curve = [point for point, last in zip(whole, before, strict=False) if point["pixel"] != last]
     scores = {key: system[key] for key in ("pixel", "class", "iou")}
     scores["curve"] = [[point["cost_ms"], point["pixel"]] for point in curve]
     trained = load_model(model)
