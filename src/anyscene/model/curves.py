@@ -33,8 +33,8 @@ def budget_grid(runs: Sequence[Sequence[Trajectory]], points: int = 256) -> NDAr
 
 def cost_to_reach(curve: NDArray[np.float64], budgets: NDArray[np.float64], accuracy: float) -> float:
     """The smallest budget at which a curve reaches an accuracy; inf if none does."""
-    reached = np.flatnonzero(curve >= accuracy)
-    return float(budgets[reached[0]]) if len(reached) else float("inf")
+    place = _first(curve >= accuracy)
+    return float(budgets[place]) if place < len(budgets) else float("inf")
 
 
 def score_against(
