@@ -30,9 +30,11 @@ def test_the_shipped_backbone_labels_generated_streets_far_better_than_chance(st
     """It was trained on photographs; a street that we drew should still be recognised in good part."""
     backbone = read_backbone(shipped_backbone())
     network = Network(backbone.graphs["train"])
+    seen = []
     (small, large) = measure_frontier(
-        network, backbone.heads["train", "camvid"], streets.split("val"), (0.5, 1.0)
+        network, backbone.heads["train", "camvid"], streets.split("val"), (0.5, 1.0), beside=seen.append
     )
+    assert len(seen) == len(streets.split("val"))
     assert large.pixel > 0.4
     assert small.cost_ms > 0
     assert small.counts.sum() == large.counts.sum()

@@ -19,7 +19,7 @@ from anyscene.errors import ConfigError, DataError, ModelError
 from anyscene.evaluation.fitting import fit_baselines
 from anyscene.evaluation.frontier import loss_whole, measure_frontier
 from anyscene.evaluation.headline import headline
-from anyscene.evaluation.pace import in_model_time, measure_pace
+from anyscene.evaluation.pace import Pace, in_model_time
 from anyscene.evaluation.results import results_document, this_machine, write_results
 from anyscene.evaluation.scores import Curve, Scores, anytime_scores, budget_grid, fixed_scores
 from anyscene.evaluation.systems import DATA_TERM, SYSTEMS, names
@@ -118,10 +118,10 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
         scores = _scores(traces)
         if network and "cnn" in systems:
             report("network alone", 0, 1, "")
-            timed = _frontier_scores(*network, scenes.pick(indices), request.clock)
-            pace = measure_pace(trained, scenes.pick(indices)) if request.clock == MODEL_CLOCK else 1.0
-            scores["CNN"] = in_model_time(timed, pace)
-            about["pace"] = pace
+            pace = Pace(trained) if request.clock == MODEL_CLOCK else None
+            timed = _frontier_scores(*network, scenes.pick(indices), pace)
+            scores["CNN"] = in_model_time(timed, pace.ratio) if pace else timed
+            about["pace"] = pace.ratio if pace else 1.0
             report("network alone", 1, 1, "")
     notes = (*notes, *_warnings(dataset, scenes, indices, request))
     about["notes"] = list(notes)
@@ -144,10 +144,11 @@ def _scores(traces: dict[str, list[Trace]]) -> dict[str, Scores]:
     return scores
 
 
-def _frontier_scores(network: Network, head: Head, scenes: SceneList, clock: str) -> Scores:
-    """The network alone; its loss is a cross-entropy of pixels."""
-    timer = time.thread_time if clock == MODEL_CLOCK else time.perf_counter
-    points = sorted(measure_frontier(network, head, scenes, clock=timer), key=lambda point: point.cost_ms)
+def _frontier_scores(network: Network, head: Head, scenes: SceneList, pace: Pace | None) -> Scores:
+    """The network alone, timed in turns with the model if its pace is wanted; its loss is of pixels."""
+    timer, beside = (time.thread_time, pace.time) if pace else (time.perf_counter, None)
+    measured = measure_frontier(network, head, scenes, clock=timer, beside=beside)
+    points = sorted(measured, key=lambda point: point.cost_ms)
     plain = replace(head, weight=head.weight[: head.classes], bias=head.bias[: head.classes])
     losses = [
         np.mean([loss_whole(network, plain, scene, point.scale) for scene in scenes]) for point in points

@@ -58,10 +58,12 @@ def measure_frontier(
     scenes: Iterable[Scene],
     scales: Sequence[float] = SCALES,
     clock: Callable[[], float] = time.perf_counter,
+    beside: Callable[[NDArray[np.uint8]], None] | None = None,
 ) -> tuple[Point, ...]:
     """Label every scene at every size in turn, timing each from the decoded image to the labels.
 
     clock : in seconds; `time.thread_time` where others keep the machine busy.
+    beside : done with every image as well, so that it is timed at the same moments.
     """
     shape = (head.classes, head.classes + 1)
     tallies = {(s, p): _Tally(np.zeros(shape, np.int64), []) for s in scales for p in PAINTINGS}
@@ -81,6 +83,8 @@ def measure_frontier(
             labels = label_whole(network, scores_only, scene.image, scale, PAINTINGS[painting])
             tally.costs.append((clock() - begun) * 1e3)
             tally.counts += metrics.count(scene.truth, labels, head.classes)
+        if beside:
+            beside(scene.image)
     return tuple(_faster([_point(s, p, tallies[s, p]) for p in PAINTINGS]) for s in scales)
 
 

@@ -1,7 +1,8 @@
 """The model's milliseconds against this machine's, so that the network alone is on the model's scale.
 
 A model's costs were measured where it was trained, each step by itself. What is timed as it runs, here, now,
-can be compared with them only if it is known how long labeling takes here beside what the model says.
+can be compared with them only if it is known how long labeling takes here beside what the model says. A
+machine's speed varies from minute to minute, so the two are timed in turns where they are compared.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
 
 from anyscene.data import SceneList
 from anyscene.engine.engine import prepare
@@ -20,18 +24,34 @@ TIMED_IMAGES = 16
 ROUNDS = 3
 
 
-def measure_pace(trained: TrainedModel, scenes: SceneList) -> float:
-    """Label some scenes without a limit: CPU time from the image to the maps, over the cost by the model."""
-    engine = prepare(learned_from(trained))
-    images = [scenes.image(i) for i in range(0, len(scenes), max(1, len(scenes) // TIMED_IMAGES))]
-    ratios = []
-    for image in ROUNDS * images:
+class Pace:
+    """Labels images without a limit: CPU time from the image to the maps, over the cost by the model."""
+
+    def __init__(self, trained: TrainedModel) -> None:
+        self._engine = prepare(learned_from(trained))
+        self._ratios: list[float] = []
+
+    def time(self, image: NDArray[np.uint8]) -> None:
+        """Label one more image."""
         begun = time.thread_time()
-        run = engine.begin(image)
+        run = self._engine.begin(image)
         run.finish()
         run.labeling()
-        ratios.append((time.thread_time() - begun) * 1e3 / run.state.cost)
-    return median(ratios)
+        self._ratios.append((time.thread_time() - begun) * 1e3 / run.state.cost)
+
+    @property
+    def ratio(self) -> float:
+        """The median over the images so far."""
+        return median(self._ratios)
+
+
+def measure_pace(trained: TrainedModel, scenes: SceneList) -> float:
+    """The pace at which some scenes are labeled now."""
+    pace = Pace(trained)
+    images = [scenes.image(i) for i in range(0, len(scenes), max(1, len(scenes) // TIMED_IMAGES))]
+    for image in ROUNDS * images:
+        pace.time(image)
+    return pace.ratio
 
 
 def in_model_time(scores: Scores, pace: float) -> Scores:
