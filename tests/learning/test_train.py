@@ -8,13 +8,14 @@ from typer.testing import CliRunner
 
 from anyscene.apps.main import app
 from anyscene.data import open as open_data
-from anyscene.errors import ConfigError, DataError
+from anyscene.errors import ConfigError, DataError, ModelError
 from anyscene.features import RegionFeatures, View, bank_from_arrays
 from anyscene.features.cache import FeatureCache
 from anyscene.features.costs import CostModel, StepCost
+from anyscene.features.hypercolumn.backbone import SeenByAllError
 from anyscene.features.layers import growth_work
 from anyscene.hierarchy import LAYERS, Tree, working_frame
-from anyscene.learning.banks import restrict
+from anyscene.learning.banks import Banks, restrict
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.extraction import count_truth, extract
 from anyscene.learning.train import train
@@ -134,6 +135,24 @@ def test_too_few_images(data, costs, tmp_path):
     config = CONFIG.model_copy(update={"images": 7})
     with pytest.raises(DataError, match="7 labelled images"):
         train(data, tmp_path / "m.anyscene", config, costs=costs)
+
+
+def test_a_copy_that_every_network_has_seen_is_left_out_but_never_many(data, costs, tmp_path, monkeypatch):
+    copy = data.split("train").ids[0]
+    honest = Banks.for_scene
+
+    def for_scene(banks, scene):
+        if scene.id == copy:
+            raise SeenByAllError("every part has seen it")
+        return honest(banks, scene)
+
+    monkeypatch.setattr(Banks, "for_scene", for_scene)
+    config = CONFIG.model_copy(update={"iterations": 1, "steps": 3})
+    with pytest.raises(ModelError, match="every part has seen it"):
+        train(data, tmp_path / "m.anyscene", config, costs=costs)
+    monkeypatch.setattr("anyscene.learning.train.MOST_COPIES", 1 / len(data.split("train")))
+    record = train(data, tmp_path / "m.anyscene", config, costs=costs).record
+    assert record["images fitted"] + record["images held out"] == len(data.split("train")) - 1
 
 
 def test_a_cost_file_that_is_none(data, tmp_path):

@@ -36,13 +36,13 @@ from anyscene.evaluation.pricing import Pricing
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.cache import FeatureCache
 from anyscene.features.costs import CostModel
-from anyscene.features.hypercolumn.backbone import MAIN
+from anyscene.features.hypercolumn.backbone import MAIN, SeenByAllError
 from anyscene.features.hypercolumn.network import Head, Network
 from anyscene.features.hypercolumn.rungs import ladder, rung_name
 from anyscene.features.sets import PAPER_SETS
 from anyscene.files import cache_dir, write_atomically
 from anyscene.hierarchy import working_frame
-from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
+from anyscene.learning.banks import MOST_COPIES, Banks, fit_banks, load_banks, restrict
 from anyscene.learning.train import measure_costs
 from anyscene.model.modelfile import TrainedModel
 
@@ -159,10 +159,15 @@ def _training_images(data: DataSet, banks: Banks, report: Report) -> list[Labele
         raise DataError(f"{data.name} has {len(chosen)} labeled training images; baselines need more")
     cache = FeatureCache(cache_dir() / "features")
     fold_of = stacking_folds(data)
-    images = []
+    images: list[LabeledImage] = []
     for done, index in enumerate(chosen):
         scene = scenes[index]
-        bank = _used(banks.for_scene(scene))
+        try:
+            bank = _used(banks.for_scene(scene))
+        except SeenByAllError:
+            if done + 1 - len(images) > MOST_COPIES * len(chosen):
+                raise
+            continue
         image = prepare_image(scene, bank, len(data.classes), cache)
         assert scene.truth is not None
         size = image.frame.shape[1], image.frame.shape[0]

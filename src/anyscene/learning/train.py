@@ -21,14 +21,15 @@ from anyscene.features import Bank, bank_to_arrays
 from anyscene.features.cache import FeatureCache
 from anyscene.features.calibration import calibrate
 from anyscene.features.costs import CostModel, calibration_key, load_calibration
+from anyscene.features.hypercolumn.backbone import SeenByAllError
 from anyscene.files import cache_dir
 from anyscene.hierarchy import LAYERS, working_frame
-from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict, usual_sets
+from anyscene.learning.banks import MOST_COPIES, Banks, fit_banks, load_banks, restrict, usual_sets
 from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus
 from anyscene.learning.costing import action_costs, with_painting
-from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to_example
+from anyscene.learning.extraction import Extract, branching, extract, fit_corpus_bins, to_example
 from anyscene.learning.guide import search_guide, with_long_end
 from anyscene.learning.overheads import OVERHEADS, measure_overheads, measure_painting
 from anyscene.learning.parallel import map_threads
@@ -176,15 +177,22 @@ def build_corpus(
         )
     cache = FeatureCache(cache_dir() / "features")
     done: list[int] = []
+    left_out: list[int] = []
 
-    def work(index: int) -> Any:
+    def work(index: int) -> Extract | None:
         scene = scenes[index]
-        made = extract(scene, banks.for_scene(scene), len(data.classes), cache)
+        made = None
+        try:
+            made = extract(scene, banks.for_scene(scene), len(data.classes), cache)
+        except SeenByAllError:
+            left_out.append(index)
+            if len(left_out) > MOST_COPIES * len(chosen):
+                raise
         done.append(index)
         report("features", len(done), len(chosen), scene.id)
         return made
 
-    extracts = map_threads(work, chosen, config.threads)
+    extracts = [made for made in map_threads(work, chosen, config.threads) if made]
     held_out = _held_out(data, [extracted.id for extracted in extracts])
     bins = fit_corpus_bins([e for e, held in zip(extracts, held_out, strict=True) if not held])
     whole = banks.whole

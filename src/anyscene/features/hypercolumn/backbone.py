@@ -53,6 +53,10 @@ class Manifest(BaseModel):
     heads_sha256: str
 
 
+class SeenByAllError(ModelError):
+    """No part of a backbone may judge an image: each was fitted to it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Backbone:
     """A trained network with its parts, in memory.
@@ -74,7 +78,7 @@ class Backbone:
         for part in sorted(self.graphs):
             if key not in self.seen[part]:
                 return part
-        raise ModelError(
+        raise SeenByAllError(
             f"every part of the backbone was fitted to image {key}, so its scores cannot be learned from; "
             "use a backbone with the parts 'a' and 'b', or other images"
         )
