@@ -20,8 +20,10 @@ Arrays = dict[str, NDArray[Any]]
 WHOLE = "whole"
 
 MOST_COPIES = 0.01
-"""Share of images that may be left out because every part of the backbone has seen them: a data set may hold an
-image under two names, one in each half (SIFT Flow does)."""
+"""Share of images that may be left out because every part of the backbone has seen them.
+
+A data set may hold an image under two names, one in each half: SIFT Flow does.
+"""
 
 
 @dataclass(frozen=True, eq=False)
