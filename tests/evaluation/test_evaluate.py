@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from anyscene import metrics
 from anyscene.apps.main import app
+from anyscene.data import open as open_data
 from anyscene.engine.loading import bank_of
 from anyscene.errors import AnysceneError, ConfigError, DataError, ModelError
 from anyscene.evaluation.anytime import loss_weight, oracle_for, trace_by_costs
@@ -19,6 +21,8 @@ from anyscene.evaluation.fitting import Fitted, fit_baselines
 from anyscene.evaluation.images import prepare_image
 from anyscene.evaluation.results import read_results
 from anyscene.features.cache import FeatureCache
+from anyscene.features.hypercolumn.backbone import read_backbone, shipped_backbone, write_backbone
+from anyscene.features.hypercolumn.keys import image_key
 from anyscene.model.curves import budget_grid
 from anyscene.model.modelfile import load_model
 from anyscene.model.policies import StaticPolicy
@@ -184,6 +188,22 @@ def test_unknown_systems_are_named(model_file, tmp_path):
 def test_scores_on_training_images_come_with_a_warning(model_file, tmp_path):
     found = evaluate(Request(SPEC, "train", str(model_file), tmp_path, ("sm",), images=2))
     assert "training images" in found.notes[0]
+
+
+def test_a_copy_of_an_image_that_the_network_was_fitted_to_comes_with_a_warning(model_file, tmp_path):
+    scenes = open_data(SPEC).split("val")
+    shipped = read_backbone(shipped_backbone())
+    backbone = replace(
+        shipped,
+        classes={"streets": shipped.classes["camvid"]},
+        heads={(part, "streets"): shipped.heads[part, "camvid"] for part in shipped.graphs},
+        seen={part: frozenset({image_key(scenes.image(1))}) for part in shipped.graphs},
+    )
+    write_backbone(tmp_path / "copy.backbone", backbone)
+    request = Request(SPEC, "val", str(model_file), tmp_path / "report", ("sm",))
+    assert not evaluate(request).notes
+    found = evaluate(replace(request, backbone=tmp_path / "copy.backbone"))
+    assert found.notes[0].startswith(f"1 of the {len(scenes)} images of 'val' are training images, or copies")
 
 
 @pytest.fixture(scope="module")

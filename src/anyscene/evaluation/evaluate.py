@@ -26,6 +26,7 @@ from anyscene.evaluation.systems import DATA_TERM, SYSTEMS, names
 from anyscene.evaluation.traces import Trace
 from anyscene.evaluation.work import LAZY, MODEL_CLOCK, UPFRONT, WALL_CLOCK, Job, Report, trace_images
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone, shipped_backbone
+from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.network import Head, Network
 from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays
 from anyscene.files import write_atomically
@@ -123,7 +124,7 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
             scores["CNN"] = in_model_time(timed, pace.ratio) if pace else timed
             about["pace"] = pace.ratio if pace else 1.0
             report("network alone", 1, 1, "")
-    notes = (*notes, *_warnings(dataset, scenes, indices, request))
+    notes = (*notes, *_warnings(dataset, scenes, indices, request, backbone))
     about["notes"] = list(notes)
     document = results_document(about, list(scores.values()), headline(scores))
     write_results(request.report, document)
@@ -208,15 +209,17 @@ def _labeled(scenes: SceneList, request: Request) -> tuple[int, ...]:
 
 
 def _warnings(
-    dataset: DataSet, scenes: SceneList, indices: Sequence[int], request: Request
+    dataset: DataSet, scenes: SceneList, indices: Sequence[int], request: Request, backbone: Path | None
 ) -> tuple[str, ...]:
+    """Images that were learned from, under their own name or, for the network, under any."""
     fitted = set(dataset.split("train").ids) if "train" in dataset.splits else set()
-    seen = sum(scenes.ids[index] in fitted for index in indices)
+    known = read_backbone(backbone).seen[MAIN] if backbone else frozenset[str]()
+    seen = sum(scenes.ids[index] in fitted or image_key(scenes.image(index)) in known for index in indices)
     if not seen:
         return ()
     return (
-        f"{seen} of the {len(indices)} images of '{request.split}' are training images: scores on images "
-        "that the model or its network was fitted to mean nothing",
+        f"{seen} of the {len(indices)} images of '{request.split}' are training images, or copies of such: "
+        "scores on images that the model or its network was fitted to mean nothing",
     )
 
 
