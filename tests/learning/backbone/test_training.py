@@ -207,3 +207,15 @@ def test_an_unknown_part_is_refused(tmp_path):
     result = CliRunner().invoke(app, command)
     assert isinstance(result.exception, AnysceneError)
     assert "no part 'c'" in str(result.exception)
+
+
+def test_native_steps_show_pixels_as_they_are():
+    from anyscene.learning.backbone.batches import Source, draw_batch
+    from anyscene.learning.backbone.recipe import Recipe
+
+    random = np.random.default_rng(0)
+    image = random.integers(0, 256, (64, 96, 3), np.uint8)
+    source = Source("x", [image], [np.zeros((64, 96), np.int16)])
+    recipe = Recipe(native=1.0, crop=1.0, jitter=0.0, batch=1)
+    shown = draw_batch([source], recipe, random).images[0].transpose(1, 2, 0) * 128 + 127
+    assert any(np.allclose(shown, each, atol=1e-3) for each in (image, image[:, ::-1]))

@@ -59,7 +59,9 @@ def draw_batch(sources: Sequence[Source], recipe: Recipe, rng: np.random.Generat
     """Draw one batch: a data set, one input size for all, and images varied each in its own way."""
     odds = np.array([recipe.shares.get(source.name, 1.0) for source in sources])
     source = sources[rng.choice(len(sources), p=odds / odds.sum())]
-    scale = _draw_scale(recipe, rng)
+    # The short circuit keeps the draws of recipes without native steps what they were.
+    native = recipe.native > 0 and rng.random() < recipe.native
+    scale = 1.0 if native else _draw_scale(recipe, rng)
     picks = _draw_images(source, _images_at(scale, recipe.batch), recipe.rare_images, rng)
     # The first image sets the size for all: a data set may mix sizes and orientations.
     first = source.images[picks[0]]
@@ -69,7 +71,8 @@ def draw_batch(sources: Sequence[Source], recipe: Recipe, rng: np.random.Generat
     images = np.empty((len(picks), 3, height, width), np.float32)
     truths = np.empty((len(picks), height, width), np.int64)
     for slot, pick in enumerate(picks):
-        image, truth = _vary(source.images[pick], source.truths[pick], (height, width), crop, recipe, rng)
+        share = None if native and frame == 1 else crop
+        image, truth = _vary(source.images[pick], source.truths[pick], (height, width), share, recipe, rng)
         images[slot] = image.transpose(2, 0, 1)
         truths[slot] = truth
     return Batch(source.name, images, truths)
@@ -103,14 +106,18 @@ def _vary(
     image: NDArray[np.uint8],
     truth: NDArray[np.int16],
     size: tuple[int, int],
-    crop: float,
+    crop: float | None,
     recipe: Recipe,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+    """Cut out a share of the image, or what has the size already; stretch it to the size and recolor it."""
     height, width = image.shape[:2]
-    stretch = 1 - rng.uniform(0, recipe.aspect)
-    tall, wide = (crop, crop * stretch) if rng.random() < 0.5 else (crop * stretch, crop)
-    tall, wide = max(1, round(height * tall)), max(1, round(width * wide))
+    if crop is None:
+        tall, wide = min(height, size[0]), min(width, size[1])
+    else:
+        stretch = 1 - rng.uniform(0, recipe.aspect)
+        shares = (crop, crop * stretch) if rng.random() < 0.5 else (crop * stretch, crop)
+        tall, wide = max(1, round(height * shares[0])), max(1, round(width * shares[1]))
     top, left = rng.integers(height - tall + 1), rng.integers(width - wide + 1)
     part = image[top : top + tall, left : left + wide]
     marks = truth[top : top + tall, left : left + wide]

@@ -28,6 +28,12 @@ class Recipe(BaseModel):
     smallest: float = Field(1 / 7, gt=0, le=1, description="smallest input, relative to the working frame")
     largest: float = Field(1.15, ge=1, description="largest input, relative to the working frame")
     full_share: float = Field(0.35, ge=0, le=1, description="share of steps at about full size")
+    native: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="share of steps on pixels as they are: resampling, which all others do, softens them",
+    )
     crop: float = Field(0.55, gt=0, le=1, description="smallest side of a random crop, relative to the image")
     aspect: float = Field(0.15, ge=0, lt=1, description="random change of the aspect ratio")
     jitter: float = Field(
