@@ -44,6 +44,7 @@ STREETS_CONFIG = TrainConfig(
     clusters=2,
     steps=14,
     guide_rounds=4,
+    guide_images=16,
     explored=40,
     iterations=2,
     patience=1,

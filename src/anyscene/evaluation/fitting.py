@@ -111,8 +111,11 @@ def fit_baselines(
         return
     banks = _banks(data, folder, backbone, report)
     if not document:
-        pace = measure_pace(judged, data.split("train"))
-        document = {**measure_costs(_used(banks.whole), data), "pace": pace, "systems": {}}
+        # The machine's speed may change while costs are measured, so its pace is taken before and after.
+        before = measure_pace(judged, data.split("train"))
+        costs = measure_costs(_used(banks.whole), data)
+        pace = (before + measure_pace(judged, data.split("train"))) / 2
+        document = {**costs, "pace": pace, "systems": {}}
     images = _training_images(data, banks, report)
     pricing = Pricing(_used(banks.whole), CostModel.from_json(document["steps"]), _frames(data))
     shared: list[Stacked] = []
