@@ -150,7 +150,7 @@ def test_a_copy_that_every_network_has_seen_is_left_out_but_never_many(data, cos
     config = CONFIG.model_copy(update={"iterations": 1, "steps": 3})
     with pytest.raises(ModelError, match="every part has seen it"):
         train(data, tmp_path / "m.anyscene", config, costs=costs)
-    monkeypatch.setattr("anyscene.learning.train.MOST_COPIES", 1 / len(data.split("train")))
+    monkeypatch.setattr("anyscene.learning.banks.MOST_COPIES", 1 / len(data.split("train")))
     record = train(data, tmp_path / "m.anyscene", config, costs=costs).record
     assert record["images fitted"] + record["images held out"] == len(data.split("train")) - 1
 

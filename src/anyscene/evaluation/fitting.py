@@ -36,13 +36,13 @@ from anyscene.evaluation.pricing import Pricing
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.cache import FeatureCache
 from anyscene.features.costs import CostModel
-from anyscene.features.hypercolumn.backbone import MAIN, SeenByAllError
+from anyscene.features.hypercolumn.backbone import MAIN
 from anyscene.features.hypercolumn.network import Head, Network
 from anyscene.features.hypercolumn.rungs import ladder, rung_name
 from anyscene.features.sets import PAPER_SETS
 from anyscene.files import cache_dir, write_atomically
 from anyscene.hierarchy import working_frame
-from anyscene.learning.banks import MOST_COPIES, Banks, fit_banks, load_banks, restrict
+from anyscene.learning.banks import Banks, bank_unless_copy, fit_banks, load_banks, restrict
 from anyscene.learning.train import measure_costs
 from anyscene.model.modelfile import TrainedModel
 
@@ -163,14 +163,13 @@ def _training_images(data: DataSet, banks: Banks, report: Report) -> list[Labele
     cache = FeatureCache(cache_dir() / "features")
     fold_of = stacking_folds(data)
     images: list[LabeledImage] = []
+    left_out: list[str] = []
     for done, index in enumerate(chosen):
         scene = scenes[index]
-        try:
-            bank = _used(banks.for_scene(scene))
-        except SeenByAllError:
-            if done + 1 - len(images) > MOST_COPIES * len(chosen):
-                raise
+        honest = bank_unless_copy(banks, scene, left_out, len(chosen))
+        if honest is None:
             continue
+        bank = _used(honest)
         image = prepare_image(scene, bank, len(data.classes), cache)
         assert scene.truth is not None
         size = image.frame.shape[1], image.frame.shape[0]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anyscene.data import DataSet, Scene
 from anyscene.features import Bank, bank_from_arrays, bank_to_arrays, list_feature_sets
-from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone
+from anyscene.features.hypercolumn.backbone import MAIN, Backbone, SeenByAllError, read_backbone
 from anyscene.features.hypercolumn.rungs import NETWORK, HonestLadder, head_to_arrays
 from anyscene.features.training import CrossFit, fit_bank
 
@@ -62,6 +62,20 @@ class Banks:
         """The sets whose features of this scene are as honest as of a new one."""
         rungs = self.ladder.for_image(scene.image) if self.ladder else {}
         return {**self.crossfit.bank_for(scene.id), **rungs}
+
+
+def bank_unless_copy(banks: Banks, scene: Scene, left_out: list[str], images: int) -> Bank | None:
+    """The honest sets of a scene; None if every part has seen it, for at most `MOST_COPIES` of the images.
+
+    left_out : ids of those so far; grows.
+    """
+    try:
+        return banks.for_scene(scene)
+    except SeenByAllError:
+        left_out.append(scene.id)
+        if len(left_out) > MOST_COPIES * images:
+            raise
+        return None
 
 
 def restrict(dataset: DataSet, split: str) -> DataSet:

@@ -21,10 +21,9 @@ from anyscene.features import Bank, bank_to_arrays
 from anyscene.features.cache import FeatureCache
 from anyscene.features.calibration import calibrate
 from anyscene.features.costs import CostModel, calibration_key, load_calibration
-from anyscene.features.hypercolumn.backbone import SeenByAllError
 from anyscene.files import cache_dir
 from anyscene.hierarchy import LAYERS, working_frame
-from anyscene.learning.banks import MOST_COPIES, Banks, fit_banks, load_banks, restrict, usual_sets
+from anyscene.learning.banks import Banks, bank_unless_copy, fit_banks, load_banks, restrict, usual_sets
 from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus
@@ -177,19 +176,16 @@ def build_corpus(
         )
     cache = FeatureCache(cache_dir() / "features")
     done: list[int] = []
-    left_out: list[int] = []
+    left_out: list[str] = []
 
     def work(index: int) -> Extract | None:
         scene = scenes[index]
-        made = None
-        try:
-            made = extract(scene, banks.for_scene(scene), len(data.classes), cache)
-        except SeenByAllError:
-            left_out.append(index)
-            if len(left_out) > MOST_COPIES * len(chosen):
-                raise
+        bank = bank_unless_copy(banks, scene, left_out, len(chosen))
+        made = extract(scene, bank, len(data.classes), cache) if bank is not None else None
         done.append(index)
-        report("features", len(done), len(chosen), scene.id)
+        report(
+            "features", len(done), len(chosen), scene.id if made else f"{scene.id} left out: in both halves"
+        )
         return made
 
     extracts = [made for made in map_threads(work, chosen, config.threads) if made]
