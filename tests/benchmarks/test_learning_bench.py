@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.learning.test_train import costs, data, trained  # noqa: F401  fixtures
 
-from anyscene.benchmarks.learning import _bootstrap, _curve_figures, areas, compare
+from anyscene.benchmarks.learning import BY_DEADLINE, _bootstrap, _curve_figures, areas, compare
 from anyscene.model.modelfile import load_model
 
 
@@ -33,11 +33,20 @@ def test_a_policy_against_itself_has_no_gain_and_no_shortfall(runs):
 
 def test_a_worse_policy_shows_as_shortfall(runs):
     worse = [replace(run, accuracy=run.accuracy - 0.05) for run in runs["S-M"]]
-    area, shortfall, ratio, _ = _curve_figures({**runs, "D-NM": worse}, "here")
+    area, shortfall, ratio, *_ = _curve_figures({**runs, "D-NM": worse}, "here")
     assert area.value == pytest.approx(-5)
     assert shortfall.value == pytest.approx(5)
     assert shortfall.holds is False
     assert ratio.value == np.inf
+
+
+def test_whoever_knows_the_deadline_is_judged_by_the_ends_of_plans(runs, trained):  # noqa: F811
+    plans = load_model(trained[0]).plans
+    for run in runs[BY_DEADLINE]:
+        assert len(run.cost) == 1 + len(plans)
+        assert np.all(np.diff(run.cost) >= 0)
+    names = [figure.name for figure in _curve_figures(runs, "here") if BY_DEADLINE in figure.name]
+    assert len(names) == 3
 
 
 def test_intervals_come_from_blocks_of_neighbours():

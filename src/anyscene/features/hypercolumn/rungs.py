@@ -25,7 +25,7 @@ NETWORK = "hypercolumn"
 FOREIGN = f"{NETWORK}/foreign"
 """Array of a head that scores other classes than the model's: how many they are."""
 
-SCALES = (0.2, 0.25, 0.375, 0.5, 0.75, 1.0)
+SCALES = (0.2, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 """Input sizes relative to the working frame, whole thousandths: their names say them exactly."""
 
 
