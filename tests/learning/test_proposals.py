@@ -209,22 +209,6 @@ def test_plans_cost_more_only_where_they_are_better(with_ladder):
     np.testing.assert_allclose([run.accuracy for run in again], [run.accuracy for run in runs[-1]])
 
 
-def test_plans_do_nothing_that_their_end_does_not_need(with_ladder, proposals):
-    images = with_ladder.held_out
-    climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
-    for proposed in (proposals, combine(with_ladder, climbs, some_costs(), SETTINGS, 10)):
-
-        def end(actions, draft=proposed.model):
-            runs = run_all(draft, constant(StaticPolicy(actions)), images, 1)
-            return np.mean([(run.cost[-1], run.accuracy[-1]) for run in runs], axis=0)
-
-        for plan in make_plans(proposed, images, 1):
-            cost, accuracy = end(plan.actions)
-            for at in range(len(plan.actions) if len(plan.actions) > 1 else 0):
-                less_cost, less_accuracy = end(plan.actions[:at] + plan.actions[at + 1 :])
-                assert less_accuracy < accuracy or less_cost > cost
-
-
 def test_a_long_end_labels_better_and_only_blends_are_added(with_ladder, corpus, proposals):
     climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
     ladder = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
