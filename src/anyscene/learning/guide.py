@@ -45,9 +45,6 @@ SCREENED = 3
 HOPEFUL = 20
 """Changes that all images judge."""
 
-MOST_AT_END = 3
-"""Blends that may follow the sequence of largest area."""
-
 Sequence_ = tuple[int, ...]
 
 
@@ -108,28 +105,17 @@ def search_guide(
 def with_long_end(
     proposals: Proposals, sequence: Sequence_, examples: Sequence[Example], threads: int
 ) -> Sequence_:
-    """The sequence, and after it the cheapest blend that labels better than its end; and so on after that.
+    """The sequence, and after it the blend that labels best, if that is better than its end.
 
     A last costly step hardly adds to the area, but it is what an unlimited budget is for.
     """
     pool = proposals.model.model.pool
     blends = [action for action in range(len(pool.actions)) if begins_anew((action,), pool)]
     course = Course(proposals, examples, threads)
-
-    def end(longer: Sequence_) -> tuple[float, float]:
-        runs = course.run(longer)
-        return float(np.mean([run.accuracy[-1] for run in runs])), float(
-            np.mean([run.cost[-1] for run in runs])
-        )
-
-    for _ in range(MOST_AT_END):
-        wanted = end(sequence)[0] + STEP_WORTH
-        ends = {(*sequence, blend): end((*sequence, blend)) for blend in blends}
-        better = {longer: cost for longer, (accuracy, cost) in ends.items() if accuracy > wanted}
-        if not better:
-            break
-        sequence = min(better, key=better.__getitem__)
-    return sequence
+    longer = [sequence, *((*sequence, blend) for blend in blends)]
+    ends = [float(np.mean([run.accuracy[-1] for run in course.run(each)])) for each in longer]
+    best = int(np.argmax(ends))
+    return longer[best] if ends[best] > ends[0] + STEP_WORTH else sequence
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
 from anyscene.learning.draft import Draft
-from anyscene.learning.guide import SHORTFALL, SOONER, least_budget
+from anyscene.learning.guide import SHORTFALL, SOONER, least_budget, with_long_end
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
@@ -71,11 +71,12 @@ def learn_policies(
     model = proposals.model
     explore_seed, walk_seed = seed.spawn(2)
     unseen, _ = model.corpus.policy_parts()
+    longer = with_long_end(proposals, proposals.sequences[0], unseen, threads)
     unseen = unseen[:: max(1, -(-len(unseen) // explored))]
     # Fitted images make up the number: they flatter weak learners, but states differ more than that.
     fit = model.corpus.fit[:: max(1, len(model.corpus.fit) // max(1, explored - len(unseen)))]
     chosen = (*unseen, *fit[: explored - len(unseen)])
-    judge = Judge(proposals, threads)
+    judge = Judge(proposals, (longer, proposals.guide), threads)
     starts = [partial(model.start, example) for example in chosen]
     walks = _first_behaviours(proposals, len(chosen), np.random.default_rng(walk_seed))
     experience = explore_all(starts, walks)
@@ -98,13 +99,14 @@ class Judge:
     and when to stop.
 
     The score is `score_against` the static sequence's curve, from the first label to beyond its full cost.
+
+    guides : from the safest on: whoever follows S-M and goes on after its end cannot fall behind it.
     """
 
-    def __init__(self, proposals: Proposals, threads: int) -> None:
+    def __init__(self, proposals: Proposals, guides: Iterable[Sequence[int]], threads: int) -> None:
         self._model = proposals.model
         self._threads = threads
-        # From the safest on: whoever follows S-M and goes on after its end cannot fall behind it.
-        self._guides = [g for g in dict.fromkeys((proposals.sequences[0], proposals.guide)) if g]
+        self._guides = [guide for guide in dict.fromkeys(map(tuple, guides)) if guide]
         static = constant(StaticPolicy(proposals.sequences[0]))
         self._images = self._model.corpus.policy_parts()[1]
         runs = run_all(self._model, static, self._images, threads)
@@ -113,7 +115,7 @@ class Judge:
         self._static = mean_curve(runs, self._budgets)
 
     def best_policy(self, q: LinearQ) -> Judged:
-        """Return the best policy that this Q-function makes with S-M's sequence or the searched guide.
+        """Return the best policy that this Q-function makes with one of the guides.
 
         A policy that differs more from S-M takes the place of one before it only where it is clearly better.
         """
