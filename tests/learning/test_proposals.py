@@ -209,7 +209,7 @@ def test_plans_cost_more_only_where_they_are_better(with_ladder):
     np.testing.assert_allclose([run.accuracy for run in again], [run.accuracy for run in runs[-1]])
 
 
-def test_a_long_end_labels_better_and_only_blends_are_added(with_ladder, corpus, proposals):
+def test_a_long_end_labels_better_and_is_a_blend_perhaps_on_finer_leaves(with_ladder, corpus, proposals):
     climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
     ladder = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
     images = with_ladder.held_out
@@ -220,6 +220,9 @@ def test_a_long_end_labels_better_and_only_blends_are_added(with_ladder, corpus,
         for s in (cheap, longer)
     ]
     assert longer[: len(cheap)] == cheap
+    *splits, blend = longer[len(cheap) :]
+    assert all(isinstance(ladder.model.actions[action], Split) for action in splits)
+    assert isinstance(ladder.model.actions[blend], Update)
     assert ends[1] > ends[0] + STEP_WORTH
     assert with_long_end(proposals, proposals.sequences[0], corpus.held_out, 1) == proposals.sequences[0]
 

@@ -8,7 +8,7 @@ images that they were not: these are of other drives, and what helps on one side
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,17 +105,25 @@ def search_guide(
 def with_long_end(
     proposals: Proposals, sequence: Sequence_, examples: Sequence[Example], threads: int
 ) -> Sequence_:
-    """The sequence, and after it the blend that labels best, if that is better than its end.
+    """The sequence, and after it the blend that labels best, on finer leaves where that is better still.
 
     A last costly step hardly adds to the area, but it is what an unlimited budget is for.
     """
     pool = proposals.model.model.pool
-    blends = [action for action in range(len(pool.actions)) if begins_anew((action,), pool)]
     course = Course(proposals, examples, threads)
-    longer = [sequence, *((*sequence, blend) for blend in blends)]
-    ends = [float(np.mean([run.accuracy[-1] for run in course.run(each)])) for each in longer]
-    best = int(np.argmax(ends))
-    return longer[best] if ends[best] > ends[0] + STEP_WORTH else sequence
+
+    reached: dict[Sequence_, float] = {}
+
+    def follow(longer: Iterable[Sequence_]) -> None:
+        for each in longer:
+            reached[each] = float(np.mean([run.accuracy[-1] for run in course.run(each)]))
+
+    blends = [action for action in range(len(pool.actions)) if begins_anew((action,), pool)]
+    follow([sequence, *((*sequence, blend) for blend in blends)])
+    best = sorted(blends, key=lambda blend: -reached[(*sequence, blend)])[:PROMISING]
+    splits = [(action,) * times for action in np.flatnonzero(pool.chain_of < 0).tolist() for times in (1, 2)]
+    follow((*sequence, *split, blend) for split in splits for blend in best)
+    return max(reached, key=lambda longer: reached[longer] - STEP_WORTH * (len(longer) - len(sequence)))
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from anyscene.model.plans import Plan
 
 
 def make_plans(proposals: Proposals, examples: Sequence[Example], threads: int) -> tuple[Plan, ...]:
-    """The beginnings of all sequences, and of the guide, that no cheaper one matches on these images.
+    """The beginnings of all sequences, and of guides, that no cheaper one matches on these images.
 
     examples : images that no weak learner was fitted to.
     """
     course = Course(proposals, examples, threads)
     found: dict[tuple[int, ...], tuple[float, Plan]] = {}
-    for sequence in sorted({*proposals.sequences, proposals.guide}):
+    for sequence in sorted({*proposals.sequences, *proposals.guides}):
         runs = course.run(sequence)
         cost = np.mean([run.cost for run in runs], axis=0)
         accuracy = np.mean([run.accuracy for run in runs], axis=0)

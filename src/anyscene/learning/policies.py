@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
 from anyscene.learning.draft import Draft
-from anyscene.learning.guide import SHORTFALL, SOONER, least_budget, with_long_end
+from anyscene.learning.guide import SHORTFALL, SOONER, least_budget
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
@@ -71,12 +71,11 @@ def learn_policies(
     model = proposals.model
     explore_seed, walk_seed = seed.spawn(2)
     unseen, _ = model.corpus.policy_parts()
-    longer = with_long_end(proposals, proposals.sequences[0], unseen, threads)
     unseen = unseen[:: max(1, -(-len(unseen) // explored))]
     # Fitted images make up the number: they flatter weak learners, but states differ more than that.
     fit = model.corpus.fit[:: max(1, len(model.corpus.fit) // max(1, explored - len(unseen)))]
     chosen = (*unseen, *fit[: explored - len(unseen)])
-    judge = Judge(proposals, (longer, proposals.guide), threads)
+    judge = Judge(proposals, threads)
     starts = [partial(model.start, example) for example in chosen]
     walks = _first_behaviours(proposals, len(chosen), np.random.default_rng(walk_seed))
     experience = explore_all(starts, walks)
@@ -99,14 +98,12 @@ class Judge:
     and when to stop.
 
     The score is `score_against` the static sequence's curve, from the first label to beyond its full cost.
-
-    guides : from the safest on: whoever follows S-M and goes on after its end cannot fall behind it.
     """
 
-    def __init__(self, proposals: Proposals, guides: Iterable[Sequence[int]], threads: int) -> None:
+    def __init__(self, proposals: Proposals, threads: int) -> None:
         self._model = proposals.model
         self._threads = threads
-        self._guides = [guide for guide in dict.fromkeys(map(tuple, guides)) if guide]
+        self._guides = list(dict.fromkeys(proposals.guides or proposals.sequences[:1]))
         static = constant(StaticPolicy(proposals.sequences[0]))
         self._images = self._model.corpus.policy_parts()[1]
         runs = run_all(self._model, static, self._images, threads)
@@ -191,8 +188,10 @@ def constant(policy: Policy) -> Callable[[Example], Policy]:
 def _first_behaviours(
     proposals: Proposals, count: int, random: np.random.Generator
 ) -> list[tuple[Behaviour, Sequence[int]]]:
-    """S-M and the guide on all images, the other sequences and random walks on a part each."""
-    common = [as_behaviour(StaticPolicy(sequence)) for sequence in (proposals.sequences[0], proposals.guide)]
+    """S-M and the guides on all images, the other sequences and random walks on a part each."""
+    common = [
+        as_behaviour(StaticPolicy(sequence)) for sequence in (proposals.sequences[0], *proposals.guides)
+    ]
     others = [as_behaviour(StaticPolicy(sequence)) for sequence in proposals.sequences[1:]]
     others.append(as_behaviour(RandomPolicy(random)))
     stride = len(others)

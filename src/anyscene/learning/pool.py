@@ -24,13 +24,13 @@ from anyscene.model.policies import RandomPolicy, StaticPolicy
 class Proposals:
     """A pool and the static sequences in it, as action indices; the first is S-M's.
 
-    guide : the sequence that the learned policy departs from; empty until it was searched for.
+    guides : what the learned policy may depart from, from the safest on; none until they were searched for.
     plans : what it does by a known deadline, from cheap to dear.
     """
 
     model: Draft
     sequences: tuple[tuple[int, ...], ...]
-    guide: tuple[int, ...] = ()
+    guides: tuple[tuple[int, ...], ...] = ()
     plans: tuple[Plan, ...] = ()
 
 
@@ -104,7 +104,7 @@ def _count_best(visit: ImageVisit, behaviour: Behaviour, width: int) -> NDArray[
 
 
 def restrict_actions(proposals: Proposals, kept: Sequence[int]) -> Proposals:
-    """The same with these actions only, and with the chains that they use; before there is a guide."""
+    """The same with these actions only, and with the chains that they use; before there are guides."""
     model = proposals.model
     actions = [model.actions[i] for i in kept]
     used = sorted({action.chain for action in actions if isinstance(action, Update)})

@@ -297,14 +297,16 @@ def propose(
     pruned = restrict_actions(everything, kept)
     report("guide", 0, 1, f"{config.guide_rounds} rounds at most")
 
-    def find_guide() -> list[int]:
+    def find_guides() -> list[tuple[int, ...]]:
         fitted = corpus.fit[:: max(1, len(corpus.fit) // len(judging))][: len(judging)]
         found = search_guide(pruned, (judging, fitted), config.guide_rounds, config.threads)
-        return list(with_long_end(pruned, found, judging, config.threads))
+        # Whoever follows S-M and goes on after its end cannot fall behind it: that is the safest.
+        both = (pruned.sequences[0], found)
+        return [with_long_end(pruned, sequence, judging, config.threads) for sequence in both]
 
-    guide = folder.document("guide", find_guide)
-    report("guide", 1, 1, f"{len(guide)} actions")
-    guided = replace(pruned, guide=tuple(guide))
+    guides = tuple(tuple(guide) for guide in folder.document("guides", find_guides))
+    report("guide", 1, 1, f"{len(guides[-1])} actions")
+    guided = replace(pruned, guides=guides)
     plans = make_plans(guided, judging, config.threads)
     report("plans", 1, 1, f"{len(plans)} for known deadlines")
     return replace(guided, plans=plans)
