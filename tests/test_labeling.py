@@ -24,6 +24,25 @@ def test_color_draws_each_class_in_its_colour_and_void_black():
     assert labeling([[0, 1, -1]]).color().tolist() == [[[9, 99, 199], [128, 64, 128], [0, 0, 0]]]
 
 
+def test_confidence_is_painted_when_it_is_first_asked_for_and_once():
+    painted = []
+
+    def paint():
+        painted.append(True)
+        return np.full((2, 3), 0.25, np.float32)
+
+    one = Labeling(np.zeros((2, 3), np.int16), paint, CLASSES)
+    assert not painted
+    assert one.confidence.mean() == one.confidence[0, 0] == 0.25
+    assert len(painted) == 1
+
+
+def test_confidence_of_another_size_is_refused_when_it_is_painted():
+    one = Labeling(np.zeros((2, 3), np.int16), lambda: np.zeros((3, 2), np.float32), CLASSES)
+    with pytest.raises(DataError, match=r"confidence must be float32\[2, 3\]"):
+        _ = one.confidence
+
+
 def test_overlay_blends_the_colours_and_leaves_void_as_the_image_is():
     image = np.full((1, 2, 3), 100, np.uint8)
     assert labeling([[1, -1]]).overlay(image).tolist() == [[[114, 82, 114], [100, 100, 100]]]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import cv2
@@ -38,14 +40,14 @@ class Labeling:
     """A class for every pixel, how sure we are of it, and what it took.
 
     labels: int16[H, W], ids of `classes`; VOID where there is no answer.
-    confidence: float32[H, W], the probability that the label is right.
+    sureness: what `confidence` shows, or a function that paints it when it is first asked for.
     cost: milliseconds from the call to the label map.
     trace: the actions taken, in order.
     deadline_met: None where there was no deadline.
     """
 
     labels: NDArray[np.int16]
-    confidence: NDArray[np.float32]
+    sureness: NDArray[np.float32] | Callable[[], NDArray[np.float32]]
     classes: Classes
     cost: float = 0.0
     trace: tuple[Step, ...] = ()
@@ -55,11 +57,21 @@ class Labeling:
         # Values are not looked at: at 12 megapixels that would be paid for out of the deadline.
         if self.labels.ndim != 2 or self.labels.dtype != np.int16:
             raise DataError(f"labels must be int16[H, W], found {self.labels.dtype}{list(self.labels.shape)}")
-        if self.confidence.shape != self.labels.shape or self.confidence.dtype != np.float32:
+        if isinstance(self.sureness, np.ndarray):
+            self._check(self.sureness)
+
+    @cached_property
+    def confidence(self) -> NDArray[np.float32]:
+        """The probability that each label is right, float32[H, W]."""
+        return self.sureness if isinstance(self.sureness, np.ndarray) else self._check(self.sureness())
+
+    def _check(self, confidence: NDArray[np.float32]) -> NDArray[np.float32]:
+        if confidence.shape != self.labels.shape or confidence.dtype != np.float32:
             raise DataError(
                 f"confidence must be float32{list(self.labels.shape)} like the labels, "
-                f"found {self.confidence.dtype}{list(self.confidence.shape)}"
+                f"found {confidence.dtype}{list(confidence.shape)}"
             )
+        return confidence
 
     def color(self) -> NDArray[np.uint8]:
         """The labels in the classes' colours, uint8[H, W, 3]; void is black."""

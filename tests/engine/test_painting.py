@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from anyscene.engine.evidence import LazyEvidence
 from anyscene.model.actions import Pool, split
-from anyscene.model.painting import Painter, blend_maps, leaf_answers, paint_detail
+from anyscene.model.painting import Painter, add_leaves, blend_maps, leaf_answers, paint_scores
 from anyscene.model.state import initial_state
 
 POOL = Pool((), (), (), 3, 8)
@@ -70,11 +70,11 @@ def test_a_map_shows_detail_within_leaves(seed):
     scores = random.normal(size=(6, 8, 3)).astype(np.float32)
     of_leaf = random.normal(size=(5, 3)).astype(np.float32)
     leaf_of_cell = random.integers(0, 5, (6, 8)).astype(np.int32)
-    labels, confidence = paint_detail(scores, of_leaf, leaf_of_cell, 1.0, (6, 8))
+    labels, confidence = paint_scores(add_leaves(scores.copy(), of_leaf, leaf_of_cell), 1.0, (6, 8))
     belief = np.exp(scores + of_leaf[leaf_of_cell])
     belief /= belief.sum(axis=2, keepdims=True)
     np.testing.assert_array_equal(labels, belief.argmax(axis=2))
-    np.testing.assert_allclose(confidence, belief.max(axis=2), rtol=1e-3)
+    np.testing.assert_allclose(confidence(), belief.max(axis=2), rtol=1e-3)
 
 
 def test_maps_are_blended_in_the_cells_of_the_finest():

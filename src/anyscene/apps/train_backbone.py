@@ -39,7 +39,7 @@ def train_backbone(
     recipe: Annotated[Path | None, typer.Option("--recipe", help="A TOML file of settings.")] = None,
     start: Annotated[
         Path | None,
-        typer.Option("--start", help="An earlier run's folder: begin with its finished parts."),
+        typer.Option("--start", help="An earlier run's folder, or a backbone file: begin with its parts."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     threads: Annotated[int, typer.Option("--threads", min=1, help="CPU threads to train with.")] = 2,

@@ -156,7 +156,7 @@ def _own_work(situation: Situation, action: int, leaves_after: int) -> Work:
 
 
 def _frame_and_paint(sides: tuple[int, int]) -> list[Charge]:
-    """Measure scaling a large image down, and painting its labels and confidence."""
+    """Measure scaling a large image down, and painting its labels."""
     image = np.zeros((*sides, 3), np.uint8)
     image[::2, 1::2] = 255
     pixels = sides[0] * sides[1]
@@ -169,7 +169,6 @@ def _frame_and_paint(sides: tuple[int, int]) -> list[Charge]:
     begun = time.thread_time()
     paint = painting.Painter(evidence.tree, nodes, leaves, sides)
     paint(np.zeros(len(leaves), np.int16))
-    paint(np.zeros(len(leaves), np.float32))
     return [framing, Charge(Work(foresight.PAINT, pixels), _ms_since(begun))]
 
 

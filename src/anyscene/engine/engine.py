@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from threading import Lock
 
@@ -27,7 +27,16 @@ from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.features.memory import keep_freed_memory
 from anyscene.labeling import Labeling, Step
 from anyscene.model.actions import Action, Pool, Split, advance
-from anyscene.model.painting import Detail, leaf_answers, paint_beliefs, show, shown_beliefs
+from anyscene.model.kernels import SCORE_FLOOR
+from anyscene.model.painting import (
+    Detail,
+    Painted,
+    cell_beliefs,
+    leaf_answers,
+    paint_scores,
+    show,
+    shown_scores,
+)
 from anyscene.model.plans import Plan
 from anyscene.model.policies import Policy
 from anyscene.model.rollout import Model
@@ -131,7 +140,7 @@ class Engine:
             size = (scale * REFERENCE[0], scale * REFERENCE[1], 3)
             noise = random.integers(0, 256, size, dtype=np.uint8)
             for budget in (None, "1min"):
-                self.label(noise, budget)
+                self.label(noise, budget).confidence.max()
             # A deadline may leave only actions that the policy alone would not take: each of them, from the
             # start and one after the other.
             run, model = self.begin(noise), self.learned.model
@@ -140,7 +149,7 @@ class Engine:
                 follow = advance(follow, action, model.pool, run.look(), 0.0)
                 for state in (advance(model.start(), action, model.pool, run.look(), 0.0), follow):
                     run.state = state
-                    run.labeling()
+                    run.labeling().confidence.max()
 
     def begin(self, image: NDArray[np.uint8], budget: Budget = None, carried: Carried | None = None) -> Run:
         """Begin to label an image, to be advanced action by action.
@@ -271,25 +280,25 @@ class Run:
         if not 0 <= until <= 1:
             raise ConfigError(f"until is a mean confidence between 0 and 1, found {until}")
         height, width = self._size
-        _, confidence = self.show(self.state, (max(1, height // GLANCE), max(1, width // GLANCE)))
-        return float(confidence.mean()) >= until
+        glance = self.show(self.state, (max(1, height // GLANCE), max(1, width // GLANCE)))
+        return float(glance.confidence().mean()) >= until
 
     def labeling(self) -> Labeling:
         """Paint the state at the size of the image."""
-        label_map, confidence_map = self.show(self.state, self._size)
+        label_map, confidence = self.show(self.state, self._size)
         cost = self.clock.elapsed()
         met = cost <= self.clock.budget if self.clock.has_deadline else None
-        return Labeling(label_map, confidence_map, self.classes, cost, tuple(self.steps), met)
+        return Labeling(label_map, confidence, self.classes, cost, tuple(self.steps), met)
 
-    def show(self, state: State, size: tuple[int, int]) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
-        """The label and confidence maps of one of the run's states at a size (height, width)."""
+    def show(self, state: State, size: tuple[int, int]) -> Painted:
+        """Paint one of the run's states at a size (height, width)."""
         temperature, evidence = self._learned.temperature, self.evidence
         if state.steps == 0 and self.carried is not None:
-            belief = self.carried.belief
-            return paint_beliefs(belief, belief.max(axis=2), temperature, size)
+            logs = cv2.log(np.maximum(self.carried.belief, SCORE_FLOOR))
+            return paint_scores(logs - logs.max(axis=2, keepdims=True), temperature, size)
         if evidence is None:
             labels, confidence = leaf_answers(state, temperature)
-            return np.full(size, labels[0]), np.full(size, confidence[0])
+            return Painted(np.full(size, labels[0]), partial(np.full, size, confidence[0]))
         detail = self._detail(state, evidence) if len(state.maps) else None
         return show(state, evidence.tree, evidence.nodes(0), size, temperature, detail)
 
@@ -303,7 +312,7 @@ class Run:
         else:
             cells = [-(-side // CARRIED_CELL) for side in evidence.tree.size]
             detail = np.zeros((*cells, self.pool.classes), np.float32), np.zeros_like(state.belief)
-        return Carried(shown_beliefs(state, evidence.tree, evidence.nodes(0), detail)[0])
+        return Carried(cell_beliefs(shown_scores(state, evidence.tree, evidence.nodes(0), detail))[0])
 
     def _detail(self, state: State, evidence: LazyEvidence) -> Detail:
         """What shows detail in a state's leaves: the maps of its latest blend, and what was carried."""

@@ -9,7 +9,7 @@ from anyscene.engine.engine import Engine, Learned, prepare
 from anyscene.errors import ModelError
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.hypercolumn.network import Network
-from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays, ladder, scale_of
+from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays, rung_of_name
 from anyscene.model.actions import Pool
 from anyscene.model.modelfile import TrainedModel, load_model
 
@@ -71,7 +71,7 @@ def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
         for name in names:
             if name not in plain:
                 rows = head.first_rows(columns_read(trained.model.pool, name))
-                bank |= ladder(network, rows, (scale_of(name),), speaks)
+                bank[name] = rung_of_name(name, network, rows, speaks)
     return {name: bank[name] for name in names}
 
 

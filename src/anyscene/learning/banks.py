@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from anyscene.data import DataSet, Scene
 from anyscene.features import Bank, bank_from_arrays, bank_to_arrays, list_feature_sets
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, SeenByAllError, read_backbone
-from anyscene.features.hypercolumn.rungs import NETWORK, HonestLadder, head_to_arrays
+from anyscene.features.hypercolumn.rungs import MIRRORED, NETWORK, HonestLadder, head_to_arrays
 from anyscene.features.training import CrossFit, fit_bank
 
 Arrays = dict[str, NDArray[Any]]
@@ -131,7 +131,9 @@ def load_banks(
         return Banks(crossfit)
     network = read_backbone(backbone)
     head, speaks = choose_head(network, dataset.classes.names)
-    return Banks(crossfit, network, HonestLadder(network, head, threads=threads, speaks=speaks), head, speaks)
+    mirrored = MIRRORED if speaks else ()  # blends gain by it; as features for trees it is no news
+    rungs = HonestLadder(network, head, threads=threads, speaks=speaks, mirrored=mirrored)
+    return Banks(crossfit, network, rungs, head, speaks)
 
 
 def choose_head(backbone: Backbone, names: Sequence[str]) -> tuple[str, bool]:

@@ -18,7 +18,7 @@ from anyscene.model.chain import Chain
 from anyscene.model.costs import ActionCosts
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.nodes import Nodes, nodes_from_layers
-from anyscene.model.painting import Painter, blend_maps, paint_detail
+from anyscene.model.painting import Painter, add_leaves, blend_maps, paint_scores
 from anyscene.model.policies import LearnedPolicy, LinearQ
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -89,7 +89,8 @@ def measure_painting(
         def paint(chances: NDArray[np.float32] = chances) -> object:
             leaf_of_cell = Painter(tree, nodes, root, chances.shape[:2])(root)
             scores = blend_maps([(1.0, chances)], classes)
-            return paint_detail(scores, np.zeros((1, classes), np.float32), leaf_of_cell, 1.2, size)
+            shown = add_leaves(scores, np.zeros((1, classes), np.float32), leaf_of_cell)
+            return paint_scores(shown, 1.2, size)
 
         found[name] = _milliseconds(paint, rounds)
     return found
@@ -113,7 +114,7 @@ def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
             rows = np.arange(len(leaves), dtype=np.int32)
             leaf_of_cell = Painter(tree, nodes, leaves, (45, 60))(rows)
             scores = blend_maps([(0.5, chances), (0.2, smaller)], classes)
-            return paint_detail(scores, of_leaf, leaf_of_cell, 1.2, DETAIL_FRAME)
+            return paint_scores(add_leaves(scores, of_leaf, leaf_of_cell), 1.2, DETAIL_FRAME)
 
         found[len(leaves)] = _milliseconds(paint, rounds)
     return found

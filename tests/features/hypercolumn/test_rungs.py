@@ -8,7 +8,7 @@ from anyscene.features import RegionFeatures, View
 from anyscene.features.hypercolumn.backbone import Backbone
 from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
-from anyscene.features.hypercolumn.rungs import HonestLadder, ladder, rung_name
+from anyscene.features.hypercolumn.rungs import HonestLadder, ladder, rung_name, rung_of_name
 from anyscene.features.view import Rect
 from anyscene.hierarchy import Tree
 
@@ -81,6 +81,20 @@ def test_a_crop_covers_only_the_regions_inside_it(graph, image):
     assert not covered[~inside].any()
     features = regions.features(name, tree.depth - 1)[covered]
     np.testing.assert_allclose(features[:, 0], 1, atol=0.01)
+
+
+@pytest.mark.parametrize("rect", [Rect(0, 0, 96, 128), Rect(32, 0, 96, 32), Rect(0, 64, 64, 128)])
+def test_the_map_of_a_mirrored_rung_lies_as_the_frame_does(graph, image, rect):
+    plain, mirrored = ladder(Network(graph), HEAD, (1.0,), mirrored=(1.0,)).values()
+    assert mirrored.name == "hypercolumn@1000m"
+    assert mirrored.fineness > plain.fineness
+    view = View(image)
+    np.testing.assert_allclose(mirrored.extract(view, rect, 0), plain.extract(view, rect, 0), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["hypercolumn@250", "hypercolumn@1000m"])
+def test_a_rung_is_made_by_its_name(graph, name):
+    assert rung_of_name(name, Network(graph), HEAD, speaks=True).name == name
 
 
 def test_the_cost_of_a_rung_is_the_size_of_its_input(graph):

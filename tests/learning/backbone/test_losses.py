@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.train
 
 from anyscene.data import VOID  # noqa: E402
-from anyscene.learning.backbone.losses import labeling_loss, overlap_loss, thin  # noqa: E402
+from anyscene.learning.backbone.losses import kin_loss, labeling_loss, overlap_loss, thin  # noqa: E402
 
 
 def sure(truths, classes, right=True):
@@ -68,3 +68,23 @@ def test_every_pixel_counts_in_some_phase():
     phases = [(i / 4, j / 4) for i in range(4) for j in range(4)]
     seen = torch.cat([thin(truths, 4, phase).reshape(-1) for phase in phases])
     assert sorted(seen.tolist()) == list(range(64))
+
+
+def test_a_word_of_another_data_set_is_met_by_any_of_its_meanings():
+    random = torch.Generator().manual_seed(2)
+    scores = torch.randn(2, 4, 3, 5, generator=random)
+    truths = torch.randint(-1, 3, (2, 12, 20), generator=random)
+    weights = torch.tensor([1.0, 2.0, 3.0])
+    meanings = torch.tensor([[1.0, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]])
+    total, known = 0.0, 0
+    chances = scores.softmax(1)
+    for image in range(2):
+        for y in range(3):
+            for x in range(5):
+                word = int(truths[image, 4 * y + 1, 4 * x + 2])
+                known += word != VOID
+                if word != VOID and meanings[word].any():
+                    chance = float(chances[image, :, y, x] @ meanings[word])
+                    total -= float(weights[word]) * np.log(chance)
+    found = kin_loss(scores, truths, weights, meanings, (0.25, 0.5))
+    assert float(found) == pytest.approx(total / known, rel=1e-4)

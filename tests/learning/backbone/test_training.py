@@ -106,7 +106,15 @@ def sources():
 def fit(recipe, checkpoint, report=lambda progress: None):
     from anyscene.learning.backbone.trainer import train
 
-    return train(sources(), {"streets": 11}, recipe, checkpoint, 3, report, lambda network: "")
+    return train(
+        sources(),
+        {"streets": [str(label) for label in range(11)]},
+        recipe,
+        checkpoint,
+        3,
+        report,
+        lambda network: "",
+    )
 
 
 def tiny_recipe(tmp_path):
@@ -200,6 +208,53 @@ def test_the_command_trains_all_parts_and_writes_a_backbone(tmp_path):
         head = backbone.heads[part, "streets"]
     scores = Network(backbone.graphs["train"]).scores(noise(64, 64), head)
     assert scores.shape == (16, 16, len(head.bias))
+
+
+def test_training_goes_on_from_a_backbone_file_as_from_the_run_that_made_it(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TINY)
+    command = ["train-backbone", "--data", "streets:10?size=64x64", "--recipe", str(tmp_path / "tiny.toml")]
+    command += ["--part", "train", "--threads", "1"]
+    first = ["--run", str(tmp_path / "first"), "-o", str(tmp_path / "first.backbone")]
+    assert CliRunner().invoke(app, [*command, *first]).exit_code == 0
+    weights = []
+    for start in ("first", "first.backbone"):
+        run = tmp_path / f"from-{start}"
+        result = CliRunner().invoke(app, [*command, "--run", str(run), "--start", str(tmp_path / start)])
+        assert result.exit_code == 0, result.output
+        weights.append((run / "train.weights").read_bytes())
+    assert weights[0] == weights[1]
+
+
+def test_a_part_that_a_backbone_file_does_not_have_is_one_sentence(tmp_path):
+    from anyscene.features.hypercolumn.backbone import Backbone, write_backbone
+
+    write_backbone(tmp_path / "empty.backbone", Backbone({}, {}, {}, {}, {}))
+    command = ["train-backbone", "--data", "streets:10?size=64x64", "--run", str(tmp_path / "run")]
+    result = CliRunner().invoke(app, [*command, "--part", "a", "--start", str(tmp_path / "empty.backbone")])
+    assert isinstance(result.exception, ConfigError)
+    assert "no part 'a' to start from" in str(result.exception)
+
+
+def test_every_head_learns_from_images_whose_classes_are_kin(tmp_path):
+    from anyscene.learning.backbone.batches import Source
+    from anyscene.learning.backbone.trainer import train
+
+    names = {"camvid": ("sky", "road"), "stanford": ("sky", "road", "grass")}
+    image = noise(64, 64)
+    truth = np.zeros((64, 64), np.int16)
+    sources = [Source(name, [image], [truth]) for name in names]
+    recipe = tiny_recipe(tmp_path).model_copy(update={"shares": {"camvid": 1.0, "stanford": 0.0}})
+    moved = []
+    for kin in (0.0, 1.0):
+        kind = recipe.model_copy(update={"kin": kin})
+        trained = train(sources, names, kind, tmp_path / f"{kin}", 3, lambda progress: None, lambda n: "")
+        moved.append(trained.heads["stanford"].weight.detach().clone())
+    torch.manual_seed(3)
+    from anyscene.learning.backbone.network import SceneNetwork
+
+    untouched = SceneNetwork({name: len(classes) for name, classes in names.items()}).heads["stanford"].weight
+    assert torch.equal(moved[0], untouched)
+    assert not torch.allclose(moved[1], moved[0])
 
 
 def test_an_unknown_part_is_refused(tmp_path):

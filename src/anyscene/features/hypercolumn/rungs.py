@@ -28,6 +28,13 @@ FOREIGN = f"{NETWORK}/foreign"
 SCALES = (0.2, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 """Input sizes relative to the working frame, whole thousandths: their names say them exactly."""
 
+MIRRORED = (1.0,)
+"""Sizes at which there is a second rung that sees the frame mirrored, and so errs elsewhere."""
+
+
+TWIN = 1e-4
+"""By so much is a mirrored rung's map said to be finer than its twin's: sets are put in order by it."""
+
 
 class Rung(FeatureSet):
     """Class probabilities and an embedding from the network at one input size, averaged over regions.
@@ -36,6 +43,7 @@ class Rung(FeatureSet):
     nearly those of the whole frame; not quite, so pieces stand alone.
 
     speaks: whether the head's classes are those of the model. If not, its scores are features like others.
+    mirrored: whether the network sees the frame mirrored; the map is not.
     """
 
     pooling = Pooling.MEAN
@@ -43,11 +51,14 @@ class Rung(FeatureSet):
     local = False
     version = 2
 
-    def __init__(self, network: Network, head: Head, scale: float, speaks: bool = True) -> None:
-        self.name = rung_name(scale)
+    def __init__(
+        self, network: Network, head: Head, scale: float, speaks: bool = True, mirrored: bool = False
+    ) -> None:
+        self.name = rung_name(scale, mirrored)
         self.speaks_of_classes = speaks
         self.scale = scale
-        self.fineness = scale if speaks else 0.0
+        self.mirrored = mirrored
+        self.fineness = (scale + (TWIN if mirrored else 0.0)) if speaks else 0.0
         self._network = network
         self._head = head
         self.channels = len(head.bias)
@@ -55,7 +66,12 @@ class Rung(FeatureSet):
 
     def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
         """Run the network on a rectangle of the frame and its margin, at the rung's scale."""
-        scores = crop_scores(self._network, self._head, view.image, rect, self.scale, view.deadline)
+        frame = view.image
+        if self.mirrored:
+            frame, rect = np.ascontiguousarray(frame[:, ::-1]), _mirror(rect, view.size[1])
+        scores = crop_scores(self._network, self._head, frame, rect, self.scale, view.deadline)
+        if self.mirrored:
+            scores = np.ascontiguousarray(scores[:, ::-1])
         make_chances(scores, self._head.classes)
         return scores
 
@@ -71,21 +87,32 @@ class Rung(FeatureSet):
         return digest.hexdigest()
 
 
-def rung_name(scale: float) -> str:
-    """The name of the feature set at a scale, such as `hypercolumn@250` for a quarter."""
-    return f"{NETWORK}@{round(scale * 1000):03d}"
+def rung_name(scale: float, mirrored: bool = False) -> str:
+    """The name of the feature set at a scale: `hypercolumn@250` at a quarter, `hypercolumn@250m` mirrored."""
+    return f"{NETWORK}@{round(scale * 1000):03d}{'m' if mirrored else ''}"
 
 
-def scale_of(name: str) -> float:
-    """The scale of the rung of this name."""
-    return int(name.removeprefix(f"{NETWORK}@")) / 1000
+def rung_of_name(name: str, network: Network, head: Head, speaks: bool) -> Rung:
+    """The rung that has this name."""
+    size = name.removeprefix(f"{NETWORK}@")
+    return Rung(network, head, int(size.removesuffix("m")) / 1000, speaks, size.endswith("m"))
 
 
 def ladder(
-    network: Network, head: Head, scales: Sequence[float] = SCALES, speaks: bool = True
+    network: Network,
+    head: Head,
+    scales: Sequence[float] = SCALES,
+    speaks: bool = True,
+    mirrored: Sequence[float] = (),
 ) -> dict[str, Rung]:
-    """The rungs at these scales, by name."""
-    return {rung_name(scale): Rung(network, head, scale, speaks) for scale in scales}
+    """The rungs at these scales, and mirrored ones at those, by name."""
+    rungs = [Rung(network, head, scale, speaks) for scale in scales]
+    rungs += [Rung(network, head, scale, speaks, mirrored=True) for scale in mirrored]
+    return {rung.name: rung for rung in rungs}
+
+
+def _mirror(rect: Rect, width: int) -> Rect:
+    return Rect(rect.top, width - rect.right, rect.bottom, width - rect.left)
 
 
 def head_to_arrays(head: Head, speaks: bool) -> dict[str, NDArray[Any]]:
@@ -116,6 +143,7 @@ class HonestLadder:
         scales: Sequence[float] = SCALES,
         threads: int = 1,
         speaks: bool = True,
+        mirrored: Sequence[float] = (),
     ) -> None:
         if dataset not in backbone.classes:
             raise ConfigError(
@@ -124,6 +152,7 @@ class HonestLadder:
         self._backbone = backbone
         self._dataset = dataset
         self._scales = tuple(scales)
+        self._mirrored = tuple(mirrored)
         self._threads = threads
         self._speaks = speaks
         self._parts: dict[str, dict[str, Rung]] = {}
@@ -137,5 +166,5 @@ class HonestLadder:
         if part not in self._parts:
             network = Network(self._backbone.graphs[part], self._threads)
             head = self._backbone.heads[part, self._dataset]
-            self._parts[part] = ladder(network, head, self._scales, self._speaks)
+            self._parts[part] = ladder(network, head, self._scales, self._speaks, self._mirrored)
         return self._parts[part]

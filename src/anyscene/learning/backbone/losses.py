@@ -1,6 +1,7 @@
-"""What training makes small: a weighted cross-entropy and, where a recipe asks for it, lost overlap (Lovász).
+"""What training makes small: a weighted cross-entropy and, where a recipe asks for it, lost overlap (Lovász)
+and what a truth says in the words of other data sets.
 
-Both are taken on a grid coarser than the input: at full resolution the loss alone took a quarter of a step.
+All are taken on a grid coarser than the input: at full resolution the loss alone took a quarter of a step.
 The truth's phase on that grid is drawn anew for each batch, so that every pixel counts in the long run.
 """
 
@@ -31,6 +32,21 @@ def labeling_loss(
     if overlap > 0:
         loss = loss + overlap * overlap_loss(scores, thin(truths, truths.shape[1] // scores.shape[2], phase))
     return loss
+
+
+def kin_loss(
+    scores: Tensor, truths: Tensor, weights: Tensor, meanings: Tensor, phase: tuple[float, float]
+) -> Tensor:
+    """Return the loss of one head's scores against truths in the words of another data set.
+
+    Minus the logarithm of what the head gives to all meanings of the true word together; words that have
+    none do not count. weights: of each word. meanings: float[W, C], see `kinship`.
+    """
+    marks = thin(truths, truths.shape[1] // scores.shape[2], phase)
+    together = torch.einsum("bchw,kc->bkhw", scores.softmax(1), meanings).clamp_min(1e-6).log().contiguous()
+    heard = weights * (meanings.sum(1) > 0)
+    loss = F.nll_loss(together, marks, heard, ignore_index=VOID, reduction="sum")
+    return loss / max(int((marks != VOID).sum()), 1)
 
 
 def thin(truths: Tensor, grain: int, phase: tuple[float, float]) -> Tensor:

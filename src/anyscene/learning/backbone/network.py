@@ -8,7 +8,7 @@ leaves nothing to fold on export. No operation looks at the whole image, so that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -147,8 +147,12 @@ class SceneNetwork(nn.Module):
 
     def forward(self, images: Tensor, head: str) -> Tensor:
         """Return one head's class scores, before softmax, at a quarter of the input's resolution."""
+        return self.all_scores(images, (head,))[head]
+
+    def all_scores(self, images: Tensor, heads: Iterable[str]) -> dict[str, Tensor]:
+        """Return the scores of several heads, which read the same features."""
         features = F.dropout2d(self.features(images), self.dropout, self.training)
-        return cast(Tensor, self.heads[head](features))
+        return {head: cast(Tensor, self.heads[head](features)) for head in heads}
 
 
 def load_imagenet(network: SceneNetwork, weights: Mapping[str, Tensor]) -> None:

@@ -30,7 +30,7 @@ def pack(parts: Mapping[str, Part]) -> Backbone:
             (name, dataset): _head(part, dataset) for name, part in parts.items() for dataset in part.classes
         },
         seen={name: frozenset(part.seen) for name, part in parts.items()},
-        recipes={name: part.recipe.model_dump() for name, part in parts.items()},
+        recipes={name: part.recipe for name, part in parts.items()},
     )
 
 

@@ -20,12 +20,14 @@ from safetensors.torch import save
 from anyscene import metrics
 from anyscene.data import DataSet, Scene
 from anyscene.errors import ConfigError, DataError, ModelError
+from anyscene.features.hypercolumn.backbone import Backbone, read_backbone
 from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.labels import labels_by_scores
-from anyscene.features.hypercolumn.network import fit, input_size
+from anyscene.features.hypercolumn.network import Head, fit, input_size
 from anyscene.files import write_atomically
 from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE, Source
 from anyscene.learning.backbone.network import SceneNetwork
+from anyscene.learning.backbone.rebuild import weights_of
 from anyscene.learning.backbone.recipe import Recipe
 from anyscene.learning.backbone.trainer import Progress, train
 
@@ -41,12 +43,15 @@ SAMPLED = 16
 
 @dataclass(frozen=True)
 class Part:
-    """A trained part: its weights, the classes of its heads, and the keys of the images it has seen."""
+    """A trained part: its weights, the classes of its heads, and the keys of the images it has seen.
+
+    recipe : a record of how it was trained, perhaps by an earlier anyscene with other settings.
+    """
 
     network: SceneNetwork
     classes: dict[str, tuple[str, ...]]
     seen: tuple[str, ...]
-    recipe: Recipe
+    recipe: Mapping[str, object]
 
 
 def train_part(
@@ -60,18 +65,19 @@ def train_part(
 ) -> Part:
     """Train one part, or go on with it; a finished part is read, not trained again.
 
-    start: a run folder whose finished part of the same name gives the first weights; ImageNet's when None.
+    start: a run folder, or a backbone file, whose part of the same name gives the first weights; ImageNet's
+    when None.
     """
     path = folder / f"{part}.weights"
     if path.exists():
         return read_part(path)
-    before = None if start is None else _same_classes(start / f"{part}.weights", datasets)
+    before = None if start is None else _earlier(start, part, datasets)
     sources = [_hold(name, dataset, part) for name, dataset in datasets.items()]
-    counts = {name: len(dataset.classes) for name, dataset in datasets.items()}
+    classes = {name: dataset.classes.names for name, dataset in datasets.items()}
     held_out = {name: _sample(dataset, JUDGES[part]) for name, dataset in datasets.items()}
     network = train(
         sources,
-        counts,
+        classes,
         recipe,
         folder / f"{part}.checkpoint",
         seed,
@@ -79,10 +85,9 @@ def train_part(
         lambda judged: _verdict(judged, held_out, recipe.long_side),
         None if before is None else before.network.state_dict(),
     )
-    classes = {name: dataset.classes.names for name, dataset in datasets.items()}
     seen = {image_key(image) for source in sources for image in source.images}
     seen |= set(() if before is None else before.seen)
-    done = Part(network, classes, tuple(sorted(seen)), recipe)
+    done = Part(network, classes, tuple(sorted(seen)), recipe.model_dump())
     _write_part(done, path)
     return done
 
@@ -96,20 +101,36 @@ def read_part(path: Path) -> Part:
         classes = {name: tuple(names) for name, names in metadata["classes"].items()}
         network = SceneNetwork({name: len(names) for name, names in classes.items()})
         network.load_state_dict(tensors)
-        recipe = Recipe.model_validate(metadata["recipe"])
     except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as error:
         raise ModelError(f"{path} is not a trained part of a backbone ({error}); train it anew") from error
-    return Part(network.eval(), classes, tuple(metadata["seen"]), recipe)
+    return Part(network.eval(), classes, tuple(metadata["seen"]), metadata["recipe"])
 
 
-def _same_classes(path: Path, datasets: Mapping[str, DataSet]) -> Part:
-    part = read_part(path)
+def _earlier(start: Path, name: str, datasets: Mapping[str, DataSet]) -> Part:
+    """The part that training goes on from; it must have been trained on the same data sets."""
+    part = read_part(start / f"{name}.weights") if start.is_dir() else _packed(read_backbone(start), name)
     if part.classes != {name: dataset.classes.names for name, dataset in datasets.items()}:
         raise ConfigError(
-            f"{path} was trained on other data sets or classes ({', '.join(part.classes)}); "
+            f"{start} was trained on other data sets or classes ({', '.join(part.classes)}); "
             "give the same --data, or leave out --start"
         )
     return part
+
+
+def _packed(backbone: Backbone, name: str) -> Part:
+    """A part as it was before `pack` put it into a backbone file, but for the precision of its weights."""
+    if name not in backbone.graphs:
+        raise ConfigError(
+            f"the backbone has no part '{name}' to start from; it has {', '.join(backbone.graphs)}"
+        )
+    network = SceneNetwork({data: len(names) for data, names in backbone.classes.items()})
+    heads = {}
+    for data in backbone.classes:
+        head = backbone.heads[name, data]
+        heads[data] = Head(head.weight[: head.classes], head.bias[: head.classes], head.classes)
+    network.load_state_dict(weights_of(backbone.graphs[name], heads))
+    seen = tuple(sorted(backbone.seen[name]))
+    return Part(network.eval(), dict(backbone.classes), seen, backbone.recipes[name])
 
 
 def _hold(name: str, dataset: DataSet, split: str) -> Source:
@@ -152,7 +173,7 @@ def _label(network: SceneNetwork, head: str, image: NDArray[np.uint8], long_side
 
 
 def _write_part(part: Part, path: Path) -> None:
-    metadata = {"classes": part.classes, "seen": part.seen, "recipe": part.recipe.model_dump()}
+    metadata = {"classes": part.classes, "seen": part.seen, "recipe": dict(part.recipe)}
     tensors = {
         name: value.to(torch.float16).contiguous() for name, value in part.network.state_dict().items()
     }

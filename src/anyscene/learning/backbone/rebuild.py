@@ -1,8 +1,8 @@
-"""The network in torch again from its exported graph, to compare the two."""
+"""The network in torch again from its exported graph: to compare the two, or to train it further."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import onnx
@@ -24,19 +24,7 @@ def torch_scores(
     or `torch.channels_last`, in which it is quicker.
     """
     network = SceneNetwork({"scores": len(head.bias)})
-    stored = [
-        torch.from_numpy(numpy_helper.to_array(tensor).astype(np.float32))
-        for tensor in onnx.load_from_string(graph).graph.initializer
-        if tensor.name.startswith("weights_")
-    ]
-    convolutions = [name.removesuffix(".weight") for name in network.state_dict() if name.endswith(".weight")]
-    shared = [name for name in _in_export_order(convolutions) if not name.startswith("heads")]
-    state: dict[str, torch.Tensor] = {}
-    for name, (weight, bias) in zip(shared, zip(stored[::2], stored[1::2], strict=True), strict=True):
-        state |= {f"{name}.weight": weight, f"{name}.bias": bias}
-    state["heads.scores.weight"] = torch.from_numpy(head.weight)[:, :, None, None]
-    state["heads.scores.bias"] = torch.from_numpy(head.bias)
-    network.load_state_dict(state)
+    network.load_state_dict(weights_of(graph, {"scores": head}))
     network.eval().to(memory_format=layout)
 
     def scores(image: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -46,6 +34,25 @@ def torch_scores(
         return np.ascontiguousarray(result[0].permute(1, 2, 0).numpy())
 
     return scores
+
+
+def weights_of(graph: bytes, heads: Mapping[str, Head]) -> dict[str, torch.Tensor]:
+    """The state of a `SceneNetwork` with these heads: what `export_graph` put into the graph."""
+    stored = [
+        torch.from_numpy(numpy_helper.to_array(tensor).astype(np.float32))
+        for tensor in onnx.load_from_string(graph).graph.initializer
+        if tensor.name.startswith("weights_")
+    ]
+    names = SceneNetwork({}).state_dict()
+    convolutions = [name.removesuffix(".weight") for name in names if name.endswith(".weight")]
+    state: dict[str, torch.Tensor] = {}
+    pairs = zip(stored[::2], stored[1::2], strict=True)
+    for name, (weight, bias) in zip(_in_export_order(convolutions), pairs, strict=True):
+        state |= {f"{name}.weight": weight, f"{name}.bias": bias}
+    for name, head in heads.items():
+        state[f"heads.{name}.weight"] = torch.from_numpy(head.weight)[:, :, None, None]
+        state[f"heads.{name}.bias"] = torch.from_numpy(head.bias)
+    return state
 
 
 def _in_export_order(names: list[str]) -> list[str]:

@@ -51,6 +51,9 @@ class Recipe(BaseModel):
     )
     dropout: float = Field(0.0, ge=0, lt=1, description="share of the decoder's channels hidden from heads")
     overlap: float = Field(0.0, ge=0, description="weight of lost overlap (Lovász) beside the cross-entropy")
+    kin: float = Field(
+        0.0, ge=0, description="weight of what a truth says to the heads of other data sets (kinship.py)"
+    )
     shares: dict[str, float] = Field(
         default_factory=lambda: {"camvid": 2.0, "siftflow": 2.0, "stanford": 1.0},
         description="how often each data set is drawn, relative to the others (1 when not named)",

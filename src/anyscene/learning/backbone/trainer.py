@@ -23,7 +23,8 @@ from torch import Tensor
 from anyscene.errors import ModelError
 from anyscene.files import write_atomically
 from anyscene.learning.backbone.batches import Batch, Source, class_weights, draw_batch
-from anyscene.learning.backbone.losses import labeling_loss
+from anyscene.learning.backbone.kinship import KIN, meanings
+from anyscene.learning.backbone.losses import kin_loss, labeling_loss
 from anyscene.learning.backbone.network import SceneNetwork, imagenet_weights, load_imagenet
 from anyscene.learning.backbone.recipe import Recipe
 
@@ -60,7 +61,7 @@ class Run:
 
 def train(
     sources: Sequence[Source],
-    classes: Mapping[str, int],
+    classes: Mapping[str, Sequence[str]],
     recipe: Recipe,
     checkpoint: Path,
     seed: int,
@@ -70,24 +71,27 @@ def train(
 ) -> SceneNetwork:
     """Train on the sources, going on from `checkpoint` where it exists; return the averaged network.
 
+    classes: names, by source.
     judge: says in a few words how good a network is; nothing depends on its answer.
     start: weights to begin with; ImageNet's when None.
     """
-    run = _start(classes, recipe, seed, start)
-    judged = SceneNetwork(classes)
+    counts = {name: len(names) for name, names in classes.items()}
+    run = _start(counts, recipe, seed, start)
+    judged = SceneNetwork(counts)
     judged.eval()
     verdict = ""
     label = _identity(sources, recipe, seed)
     if checkpoint.exists():
         _restore(run, checkpoint, label)
     weights = {
-        source.name: torch.from_numpy(class_weights(source.truths, classes[source.name], recipe.rare_power))
+        source.name: torch.from_numpy(class_weights(source.truths, counts[source.name], recipe.rare_power))
         for source in sources
     }
+    kin = {name: _kin(name, classes) if recipe.kin > 0 else {} for name in classes}
     first, began, saved, loss_mean = run.step, time.monotonic(), time.monotonic(), math.nan
     while run.step < recipe.steps:
         batch = draw_batch(sources, recipe, run.rng)
-        loss = _step(run, batch, weights[batch.source], recipe)
+        loss = _step(run, batch, weights[batch.source], kin[batch.source], recipe)
         loss_mean = loss if math.isnan(loss_mean) else 0.98 * loss_mean + 0.02 * loss
         now = time.monotonic()
         pace = (now - began) / (run.step - first)
@@ -100,6 +104,15 @@ def train(
             saved = now
     judged.load_state_dict(run.average)
     return judged
+
+
+def _kin(name: str, classes: Mapping[str, Sequence[str]]) -> dict[str, Tensor]:
+    """What the words of one data set mean to the heads of the others, as far as they are kin."""
+    return {
+        other: meanings(classes[name], heard, KIN[name, other])
+        for other, heard in classes.items()
+        if (name, other) in KIN
+    }
 
 
 def _start(classes: Mapping[str, int], recipe: Recipe, seed: int, start: Mapping[str, Tensor] | None) -> Run:
@@ -131,16 +144,18 @@ def _start(classes: Mapping[str, int], recipe: Recipe, seed: int, start: Mapping
     return Run(network, average, optimizer, np.random.default_rng(seed))
 
 
-def _step(run: Run, batch: Batch, weights: Tensor, recipe: Recipe) -> float:
+def _step(run: Run, batch: Batch, weights: Tensor, kin: Mapping[str, Tensor], recipe: Recipe) -> float:
     for group in run.optimizer.param_groups:
         group["lr"] = group["share"] * _rate(run.step, recipe)
     images = torch.from_numpy(batch.images).to(memory_format=torch.channels_last)
     truths = torch.from_numpy(batch.truths)
     if recipe.drop or recipe.dropout:
         torch.manual_seed(int(run.rng.integers(2**31)))  # so that a resumed run leaves out the same
-    scores = run.network(images, batch.source)
+    scores = run.network.all_scores(images, (batch.source, *kin))
     phase = (run.rng.random(), run.rng.random())
-    loss = labeling_loss(scores, truths, weights, recipe.overlap, phase)
+    loss = labeling_loss(scores[batch.source], truths, weights, recipe.overlap, phase)
+    for other, meant in kin.items():
+        loss = loss + recipe.kin * kin_loss(scores[other], truths, weights, meant, phase)
     run.optimizer.zero_grad()
     loss.backward()
     torch.nn.utils.clip_grad_norm_(run.network.parameters(), GRADIENT_NORM)
