@@ -107,11 +107,11 @@ def with_long_end(
 ) -> Sequence_:
     """The sequence, and after it the blend that labels best, on finer leaves where that is better still.
 
-    A last costly step hardly adds to the area, but it is what an unlimited budget is for.
+    A last costly step hardly adds to the area, but it is what an unlimited budget is for. Where it is far,
+    other blends come on the way, as long as each adds to the area.
     """
     pool = proposals.model.model.pool
     course = Course(proposals, examples, threads)
-
     reached: dict[Sequence_, float] = {}
 
     def follow(longer: Iterable[Sequence_]) -> None:
@@ -120,10 +120,22 @@ def with_long_end(
 
     blends = [action for action in range(len(pool.actions)) if begins_anew((action,), pool)]
     follow([sequence, *((*sequence, blend) for blend in blends)])
-    best = sorted(blends, key=lambda blend: -reached[(*sequence, blend)])[:PROMISING]
+    promising = sorted(blends, key=lambda blend: -reached[(*sequence, blend)])[:PROMISING]
     splits = [(action,) * times for action in np.flatnonzero(pool.chain_of < 0).tolist() for times in (1, 2)]
-    follow((*sequence, *split, blend) for split in splits for blend in best)
-    return max(reached, key=lambda longer: reached[longer] - STEP_WORTH * (len(longer) - len(sequence)))
+    follow((*sequence, *split, blend) for split in splits for blend in promising)
+    best = max(reached, key=lambda longer: reached[longer] - STEP_WORTH * (len(longer) - len(sequence)))
+    return _with_steps_between(best, len(sequence), blends, _Jury(proposals, examples, threads))
+
+
+def _with_steps_between(sequence: Sequence_, at: int, blends: Sequence[int], jury: _Jury) -> Sequence_:
+    """Put blends in before the actions from place `at` on, the surest gain of area first."""
+    while at < len(sequence):
+        longer = [(*sequence[:at], blend, *sequence[at:]) for blend in blends if blend not in sequence]
+        gains = jury.gains(sequence, longer, step_worth=0.0)
+        if not len(gains) or gains.max() <= 0:
+            break
+        sequence, at = longer[int(np.argmax(gains))], at + 1
+    return sequence
 
 
 @dataclass(frozen=True)
@@ -152,7 +164,9 @@ class _Jury:
             score_against(curves.mean(axis=0), self._static, SHORTFALL, SOONER), curves.mean(axis=1)
         )
 
-    def gains(self, before: Sequence_, changed: Sequence[Sequence_]) -> NDArray[np.float64]:
+    def gains(
+        self, before: Sequence_, changed: Sequence[Sequence_], step_worth: float = STEP_WORTH
+    ) -> NDArray[np.float64]:
         """By how much each sequence is surely better than the one before: by the gain less its doubt."""
         known = self.verdict(before)
         gains = np.empty(len(changed))
@@ -161,7 +175,7 @@ class _Jury:
             found = self.verdict(changed[i])
             doubt = float((found.areas - known.areas).std()) / np.sqrt(len(known.areas))
             longer = len(changed[i]) - len(before)
-            gains[i] = found.score - known.score - doubt - STEP_WORTH * longer
+            gains[i] = found.score - known.score - doubt - step_worth * longer
         return gains
 
 
