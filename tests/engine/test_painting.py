@@ -64,14 +64,18 @@ def test_confidence_is_the_tempered_chance_of_the_likeliest_class(temperature, s
     np.testing.assert_allclose(confidence, odds / (1 + odds), rtol=1e-3)
 
 
-@given(st.integers(0, 50))
-def test_a_map_shows_detail_within_leaves(seed):
+@given(st.integers(0, 50), st.integers(0, 3))
+def test_a_map_shows_detail_within_leaves(seed, depth):
     random = np.random.default_rng(seed)
+    evidence = LazyEvidence(noise(24, 32), {})
+    state = opened(evidence, depth * (-1.0,), seed)
     scores = random.normal(size=(6, 8, 3)).astype(np.float32)
-    of_leaf = random.normal(size=(5, 3)).astype(np.float32)
-    leaf_of_cell = random.integers(0, 5, (6, 8)).astype(np.int32)
-    labels, confidence = paint_scores(add_leaves(scores.copy(), of_leaf, leaf_of_cell), 1.0, (6, 8))
-    belief = np.exp(scores + of_leaf[leaf_of_cell])
+    of_leaf = random.normal(size=(len(state.leaves), 3)).astype(np.float32)
+    nodes = evidence.nodes(0)
+    shown = add_leaves(scores.copy(), of_leaf, state.leaves, evidence.tree, nodes)
+    labels, confidence = paint_scores(shown, 1.0, (6, 8))
+    rows = np.arange(len(state.leaves), dtype=np.int32)
+    belief = np.exp(scores + of_leaf[Painter(evidence.tree, nodes, state.leaves, (6, 8))(rows)])
     belief /= belief.sum(axis=2, keepdims=True)
     np.testing.assert_array_equal(labels, belief.argmax(axis=2))
     np.testing.assert_allclose(confidence(), belief.max(axis=2), rtol=1e-3)

@@ -295,7 +295,7 @@ class Run:
         temperature, evidence = self._learned.temperature, self.evidence
         if state.steps == 0 and self.carried is not None:
             logs = cv2.log(np.maximum(self.carried.belief, SCORE_FLOOR))
-            return paint_scores(logs - logs.max(axis=2, keepdims=True), temperature, size)
+            return paint_scores(logs, temperature, size)
         if evidence is None:
             labels, confidence = leaf_answers(state, temperature)
             return Painted(np.full(size, labels[0]), partial(np.full, size, confidence[0]))
@@ -312,7 +312,7 @@ class Run:
         else:
             cells = [-(-side // CARRIED_CELL) for side in evidence.tree.size]
             detail = np.zeros((*cells, self.pool.classes), np.float32), np.zeros_like(state.belief)
-        return Carried(cell_beliefs(shown_scores(state, evidence.tree, evidence.nodes(0), detail))[0])
+        return Carried(cell_beliefs(shown_scores(state, evidence.tree, evidence.nodes(0), detail)))
 
     def _detail(self, state: State, evidence: LazyEvidence) -> Detail:
         """What shows detail in a state's leaves: the maps of its latest blend, and what was carried."""

@@ -18,7 +18,7 @@ from anyscene.model.chain import Chain
 from anyscene.model.costs import ActionCosts
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.nodes import Nodes, nodes_from_layers
-from anyscene.model.painting import Painter, add_leaves, blend_maps, paint_scores
+from anyscene.model.painting import add_leaves, blend_maps, paint_scores
 from anyscene.model.policies import LearnedPolicy, LinearQ
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -79,6 +79,7 @@ def measure_painting(
     tree = Tree(frame)
     nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
     root, size = np.zeros(1, np.int32), (frame.shape[0], frame.shape[1])
+    of_root = np.zeros((1, classes), np.float32)
     view = View(frame)
     found = {}
     for name, chosen in bank.items():
@@ -87,10 +88,8 @@ def measure_painting(
         chances = chosen.extract(view, view.rect, 0)
 
         def paint(chances: NDArray[np.float32] = chances) -> object:
-            leaf_of_cell = Painter(tree, nodes, root, chances.shape[:2])(root)
             scores = blend_maps([(1.0, chances)], classes)
-            shown = add_leaves(scores, np.zeros((1, classes), np.float32), leaf_of_cell)
-            return paint_scores(shown, 1.2, size)
+            return paint_scores(add_leaves(scores, of_root, root, tree, nodes), 1.2, size)
 
         found[name] = _milliseconds(paint, rounds)
     return found
@@ -111,10 +110,8 @@ def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
         of_leaf = random.uniform(-0.2, 0.2, (len(leaves), classes)).astype(np.float32)
 
         def paint(leaves: NDArray[np.int32] = leaves, of_leaf: NDArray[np.float32] = of_leaf) -> object:
-            rows = np.arange(len(leaves), dtype=np.int32)
-            leaf_of_cell = Painter(tree, nodes, leaves, (45, 60))(rows)
             scores = blend_maps([(0.5, chances), (0.2, smaller)], classes)
-            return paint_scores(add_leaves(scores, of_leaf, leaf_of_cell), 1.2, DETAIL_FRAME)
+            return paint_scores(add_leaves(scores, of_leaf, leaves, tree, nodes), 1.2, DETAIL_FRAME)
 
         found[len(leaves)] = _milliseconds(paint, rounds)
     return found

@@ -148,28 +148,9 @@ def paint(
 def add_leaf_scores(
     scores: NDArray[np.float32], of_leaf: NDArray[np.float32], leaf_of_cell: NDArray[np.int32]
 ) -> None:
-    """Add to the scores of each cell, float32[h, w, C], those of its leaf; the largest then becomes 0."""
-    classes = of_leaf.shape[1]
+    """Add to the scores of each cell, float32[h, w, C], those of its leaf."""
     for y in range(scores.shape[0]):
         for x in range(scores.shape[1]):
             leaf = leaf_of_cell[y, x]
-            highest = np.float32(-np.inf)
-            for k in range(classes):
+            for k in range(of_leaf.shape[1]):
                 scores[y, x, k] += of_leaf[leaf, k]
-                highest = max(highest, scores[y, x, k])
-            for k in range(classes):
-                scores[y, x, k] -= highest
-
-
-@njit(cache=True, nogil=True)
-def normalise_cells(belief: NDArray[np.float32], top: NDArray[np.float32]) -> None:
-    """Make the values of each cell, float32[h, w, C], sum to 1. The largest is 1 before, in `top` after."""
-    for y in range(belief.shape[0]):
-        for x in range(belief.shape[1]):
-            total = np.float32(0.0)
-            for k in range(belief.shape[2]):
-                total += belief[y, x, k]
-            scale = np.float32(1.0) / total
-            for k in range(belief.shape[2]):
-                belief[y, x, k] *= scale
-            top[y, x] = min(scale, np.float32(1.0))

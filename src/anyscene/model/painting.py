@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.features.hypercolumn.labels import labels_by_scores
+from anyscene.features.hypercolumn.labels import labels_by_scores, make_chances
 from anyscene.hierarchy import Tree
 from anyscene.model import kernels
 from anyscene.model.nodes import Nodes
@@ -72,19 +72,8 @@ def blend_maps(weighted: Sequence[tuple[float, NDArray[np.float32]]], classes: i
     return total
 
 
-def add_leaves(
-    scores: NDArray[np.float32], of_leaf: NDArray[np.float32], leaf_of_cell: NDArray[np.int32]
-) -> NDArray[np.float32]:
-    """Log-beliefs in the cells of a map, float32[h, w, C], of which the largest is 0; `scores` is not kept.
-
-    of_leaf : float32[N, C], what a leaf adds to the scores of its cells. leaf_of_cell : int32[h, w].
-    """
-    kernels.add_leaf_scores(scores, of_leaf, leaf_of_cell)
-    return scores
-
-
 def paint_scores(scores: NDArray[np.float32], temperature: float, size: tuple[int, int]) -> Painted:
-    """Paint log-beliefs in cells, float32[h, w, C], of which the largest is 0.
+    """Paint log-beliefs in cells, float32[h, w, C], but for something that all classes share.
 
     In between they are mixed bilinearly: on halves of the data that mixed logarithms label up to 0.2 points
     better than mixed beliefs do, and take a third less time.
@@ -96,17 +85,16 @@ def paint_scores(scores: NDArray[np.float32], temperature: float, size: tuple[in
 def _confidence(
     scores: NDArray[np.float32], temperature: float, size: tuple[int, int]
 ) -> NDArray[np.float32]:
-    sure = temper(cell_beliefs(scores)[1], temperature)
+    sure = temper(cell_beliefs(scores).max(axis=2), temperature)
     enlarged = cv2.resize(sure, (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
     return np.asarray(enlarged, np.float32)
 
 
-def cell_beliefs(scores: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Beliefs in cells, float32[h, w, C], of log-beliefs whose largest is 0; and the largest of each cell."""
-    belief = cv2.exp(scores)
-    top = np.empty(scores.shape[:2], np.float32)
-    kernels.normalise_cells(belief, top)
-    return belief, top
+def cell_beliefs(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The beliefs, float32[h, w, C], that `paint_scores` paints."""
+    belief = scores.copy()
+    make_chances(belief, belief.shape[2])
+    return belief
 
 
 Detail = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -114,11 +102,26 @@ Detail = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 def shown_scores(state: State, tree: Tree, nodes: Nodes, detail: Detail) -> NDArray[np.float32]:
-    """What a state believes in each cell of its detail (`add_leaves`)."""
+    """What a state believes in each cell of its detail, whose log-scores are not kept; see `paint_scores`."""
     scores, leaf_scores = detail
-    rows = np.arange(len(state.leaves), dtype=np.int32)
-    leaf_of_cell = Painter(tree, nodes, state.leaves, (scores.shape[0], scores.shape[1]))(rows)
-    return add_leaves(scores, state.log_belief - leaf_scores, leaf_of_cell)
+    return add_leaves(scores, state.log_belief - leaf_scores, state.leaves, tree, nodes)
+
+
+def add_leaves(
+    scores: NDArray[np.float32],
+    of_leaf: NDArray[np.float32],
+    leaves: NDArray[np.int32],
+    tree: Tree,
+    nodes: Nodes,
+) -> NDArray[np.float32]:
+    """Add to the scores of each cell, float32[h, w, C], those of the leaf at its centre, float32[N, C]."""
+    if len(leaves) == 1:  # the image as a whole
+        scores += of_leaf[0]
+        return scores
+    rows = np.arange(len(leaves), dtype=np.int32)
+    leaf_of_cell = Painter(tree, nodes, leaves, (scores.shape[0], scores.shape[1]))(rows)
+    kernels.add_leaf_scores(scores, of_leaf, leaf_of_cell)
+    return scores
 
 
 def show(
