@@ -107,8 +107,8 @@ def with_long_end(
 ) -> Sequence_:
     """The sequence, and after it the blend that labels best, on finer leaves where that is better still.
 
-    A last costly step hardly adds to the area, but it is what an unlimited budget is for. Where it is far,
-    other blends come on the way, as long as each adds to the area.
+    A last costly step hardly adds to the area, but it is what an unlimited budget is for. What of the
+    sequence delays it for nothing is left out; where it is far, other blends come on the way.
     """
     pool = proposals.model.model.pool
     course = Course(proposals, examples, threads)
@@ -124,18 +124,20 @@ def with_long_end(
     splits = [(action,) * times for action in np.flatnonzero(pool.chain_of < 0).tolist() for times in (1, 2)]
     follow((*sequence, *split, blend) for split in splits for blend in promising)
     best = max(reached, key=lambda longer: reached[longer] - STEP_WORTH * (len(longer) - len(sequence)))
-    return _with_steps_between(best, len(sequence), blends, _Jury(proposals, examples, threads))
+    return _smooth(sequence, best[len(sequence) :], blends, _Jury(proposals, examples, threads))
 
 
-def _with_steps_between(sequence: Sequence_, at: int, blends: Sequence[int], jury: _Jury) -> Sequence_:
-    """Put blends in before the actions from place `at` on, the surest gain of area first."""
-    while at < len(sequence):
-        longer = [(*sequence[:at], blend, *sequence[at:]) for blend in blends if blend not in sequence]
-        gains = jury.gains(sequence, longer, step_worth=0.0)
+def _smooth(start: Sequence_, end: Sequence_, blends: Sequence[int], jury: _Jury) -> Sequence_:
+    """The way from one to the other: steps left out or put in before the end, the surest gain first."""
+    while end:
+        shorter = [start[:length] for length in range(1, len(start))]
+        longer = [(*start, blend) for blend in blends if blend not in start + end]
+        changed = shorter + longer
+        gains = jury.gains(start + end, [each + end for each in changed], step_worth=0.0)
         if not len(gains) or gains.max() <= 0:
             break
-        sequence, at = longer[int(np.argmax(gains))], at + 1
-    return sequence
+        start = changed[int(np.argmax(gains))]
+    return start + end
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
 from anyscene.learning.guide import STEP_WORTH, Course
@@ -13,23 +14,30 @@ from anyscene.model.plans import Plan
 
 
 def make_plans(proposals: Proposals, examples: Sequence[Example], threads: int) -> tuple[Plan, ...]:
-    """The beginnings of all sequences, and of guides, that no cheaper one matches on these images.
+    """The beginnings of all sequences, and of guides, that label surely better than all that cost less.
 
+    Surely: by more than the standard error of the images' differences.
     examples : images that no weak learner was fitted to.
     """
     course = Course(proposals, examples, threads)
-    found: dict[tuple[int, ...], tuple[float, Plan]] = {}
+    found: dict[tuple[int, ...], tuple[NDArray[np.float64], Plan]] = {}
     for sequence in sorted({*proposals.sequences, *proposals.guides}):
         runs = course.run(sequence)
         cost = np.mean([run.cost for run in runs], axis=0)
-        accuracy = np.mean([run.accuracy for run in runs], axis=0)
+        accuracy = np.array([run.accuracy for run in runs])
         for end in range(1, len(sequence) + 1):
             plan = Plan(sequence[:end], tuple(cost[: end + 1].tolist()))
-            found.setdefault(plan.actions, (float(accuracy[end]), plan))
-    best = -np.inf
-    plans = []
-    for accuracy_there, plan in sorted(found.values(), key=lambda item: (item[1].cost[-1], -item[0])):
-        if accuracy_there > best + STEP_WORTH:
-            best = accuracy_there
+            found.setdefault(plan.actions, (accuracy[:, end], plan))
+    best = np.zeros(len(examples))
+    plans: list[Plan] = []
+    for reached, plan in sorted(found.values(), key=lambda item: (item[1].cost[-1], -item[0].mean())):
+        if not plans or surely_better(reached, best):
+            best = reached
             plans.append(plan)
     return tuple(plans)
+
+
+def surely_better(reached: NDArray[np.float64], before: NDArray[np.float64]) -> bool:
+    """Whether accuracies on some images are higher than others there by more than chance explains."""
+    gain = reached - before
+    return bool(gain.mean() > max(STEP_WORTH, gain.std() / np.sqrt(len(gain))))
