@@ -1,35 +1,33 @@
-"""Average the weights of one part in two runs of `train-backbone`, the second begun from the first (--start).
+"""Average the weights of one part before and after a run of `train-backbone` that began from them (--start).
 
-    python recipes/mean_weights.py RUN LATER-RUN OUT-RUN
+    python recipes/mean_weights.py PART BEFORE RUN OUT-RUN
 
-What one sitting gained on a data set and lost on another, their mean mostly keeps. The halves' parts are
-copied from the first run. `anyscene train-backbone --run OUT-RUN … -o FILE` then packs what is there.
+BEFORE is a run's folder or a backbone file, as it was given to --start. What one sitting gained on a data set
+and lost on another, the mean mostly keeps. `anyscene train-backbone --run OUT-RUN … -o FILE` then packs what
+is in that folder; a part that is not to change is put there by copying its file.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
+from anyscene.features.hypercolumn.backbone import read_backbone
+from anyscene.learning.backbone.pack import unpack
+from anyscene.learning.backbone.part_files import read_part, write_part
 
-PART = "train"
 
-
-def main(first: Path, later: Path, out: Path) -> None:
+def main(name: str, before: Path, run: Path, out: Path) -> None:
     """Write the mean, with the later run's record of what it was fitted to."""
-    out.mkdir(parents=True, exist_ok=True)
-    name = f"{PART}.weights"
-    one, other = load_file(first / name), load_file(later / name)
-    mean = {key: ((one[key].float() + other[key].float()) / 2).half() for key in one}
-    with safe_open(later / name, "pt") as file:
-        record = file.metadata()
-    save_file(mean, out / name, metadata=record)
-    for half in ("a", "b"):
-        shutil.copy(first / f"{half}.weights", out)
+    file = f"{name}.weights"
+    first = read_part(before / file) if before.is_dir() else unpack(read_backbone(before), name)
+    later = read_part(run / file)
+    one, other = first.network.state_dict(), later.network.state_dict()
+    later.network.load_state_dict({key: (one[key] + other[key]) / 2 for key in one})
+    seen = tuple(sorted({*first.seen, *later.seen}))
+    write_part(replace(later, seen=seen), out / file)
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(sys.argv[1], *map(Path, sys.argv[2:]))

@@ -58,7 +58,8 @@ def train_backbone(
     from anyscene.data import open as open_data
     from anyscene.features.hypercolumn.backbone import MAIN, write_backbone
     from anyscene.learning.backbone.pack import pack
-    from anyscene.learning.backbone.parts import PARTS, read_part, train_part
+    from anyscene.learning.backbone.part_files import read_part
+    from anyscene.learning.backbone.parts import PARTS, train_part
     from anyscene.learning.backbone.recipe import Recipe, read_recipe
 
     torch.set_num_threads(threads)

@@ -232,7 +232,7 @@ def test_a_part_that_a_backbone_file_does_not_have_is_one_sentence(tmp_path):
     command = ["train-backbone", "--data", "streets:10?size=64x64", "--run", str(tmp_path / "run")]
     result = CliRunner().invoke(app, [*command, "--part", "a", "--start", str(tmp_path / "empty.backbone")])
     assert isinstance(result.exception, ConfigError)
-    assert "no part 'a' to start from" in str(result.exception)
+    assert "the backbone has no part 'a'" in str(result.exception)
 
 
 def test_every_head_learns_from_images_whose_classes_are_kin(tmp_path):

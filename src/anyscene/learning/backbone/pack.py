@@ -1,4 +1,4 @@
-"""From finished parts to a backbone file."""
+"""From finished parts to a backbone, and back."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from anyscene.errors import ModelError
+from anyscene.errors import ConfigError, ModelError
 from anyscene.features.hypercolumn.backbone import Backbone
 from anyscene.features.hypercolumn.network import Head
 from anyscene.learning.backbone.export import export_graph
-from anyscene.learning.backbone.parts import Part
+from anyscene.learning.backbone.network import SceneNetwork
+from anyscene.learning.backbone.part_files import Part
+from anyscene.learning.backbone.rebuild import weights_of
 
 EMBEDDING = 16
 """Rows of a head beside the class scores: a compact summary of the features, for what learns on top."""
@@ -32,6 +34,20 @@ def pack(parts: Mapping[str, Part]) -> Backbone:
         seen={name: frozenset(part.seen) for name, part in parts.items()},
         recipes={name: part.recipe for name, part in parts.items()},
     )
+
+
+def unpack(backbone: Backbone, name: str) -> Part:
+    """A part as it was before it was packed, but for the precision of its weights."""
+    if name not in backbone.graphs:
+        raise ConfigError(f"the backbone has no part '{name}'; it has {', '.join(backbone.graphs)}")
+    heads = {}
+    for data in backbone.classes:
+        head = backbone.heads[name, data]
+        heads[data] = Head(head.weight[: head.classes], head.bias[: head.classes], head.classes)
+    network = SceneNetwork({data: head.classes for data, head in heads.items()})
+    network.load_state_dict(weights_of(backbone.graphs[name], heads))
+    seen = tuple(sorted(backbone.seen[name]))
+    return Part(network.eval(), dict(backbone.classes), seen, backbone.recipes[name])
 
 
 def _head(part: Part, dataset: str) -> Head:

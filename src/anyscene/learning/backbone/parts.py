@@ -1,33 +1,29 @@
 """The parts of a backbone: the network trained on everything, and the two that cross-fitting needs.
 
 Each part is a run of its own, in a folder that all share: `PART.checkpoint` while it trains, and
-`PART.weights` (fp16 weights, with the keys of the images they were fitted to) when it is done.
+`PART.weights` when it is done.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 
 from anyscene import metrics
 from anyscene.data import DataSet, Scene
-from anyscene.errors import ConfigError, DataError, ModelError
-from anyscene.features.hypercolumn.backbone import Backbone, read_backbone
+from anyscene.errors import ConfigError, DataError
+from anyscene.features.hypercolumn.backbone import read_backbone
 from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.labels import labels_by_scores
-from anyscene.features.hypercolumn.network import Head, fit, input_size
-from anyscene.files import write_atomically
+from anyscene.features.hypercolumn.network import fit, input_size
 from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE, Source
 from anyscene.learning.backbone.network import SceneNetwork
-from anyscene.learning.backbone.rebuild import weights_of
+from anyscene.learning.backbone.pack import unpack
+from anyscene.learning.backbone.part_files import Part, read_part, write_part
 from anyscene.learning.backbone.recipe import Recipe
 from anyscene.learning.backbone.trainer import Progress, train
 
@@ -39,19 +35,6 @@ JUDGES = {"train": "val", "a": "b", "b": "a"}
 """The split that tells how a part fares while it trains; nothing is chosen by it."""
 
 SAMPLED = 16
-
-
-@dataclass(frozen=True)
-class Part:
-    """A trained part: its weights, the classes of its heads, and the keys of the images it has seen.
-
-    recipe : a record of how it was trained, perhaps by an earlier anyscene with other settings.
-    """
-
-    network: SceneNetwork
-    classes: dict[str, tuple[str, ...]]
-    seen: tuple[str, ...]
-    recipe: Mapping[str, object]
 
 
 def train_part(
@@ -88,49 +71,19 @@ def train_part(
     seen = {image_key(image) for source in sources for image in source.images}
     seen |= set(() if before is None else before.seen)
     done = Part(network, classes, tuple(sorted(seen)), recipe.model_dump())
-    _write_part(done, path)
+    write_part(done, path)
     return done
-
-
-def read_part(path: Path) -> Part:
-    """Read a finished part."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = json.loads((file.metadata() or {})["part"])
-            tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
-        classes = {name: tuple(names) for name, names in metadata["classes"].items()}
-        network = SceneNetwork({name: len(names) for name, names in classes.items()})
-        network.load_state_dict(tensors)
-    except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as error:
-        raise ModelError(f"{path} is not a trained part of a backbone ({error}); train it anew") from error
-    return Part(network.eval(), classes, tuple(metadata["seen"]), metadata["recipe"])
 
 
 def _earlier(start: Path, name: str, datasets: Mapping[str, DataSet]) -> Part:
     """The part that training goes on from; it must have been trained on the same data sets."""
-    part = read_part(start / f"{name}.weights") if start.is_dir() else _packed(read_backbone(start), name)
+    part = read_part(start / f"{name}.weights") if start.is_dir() else unpack(read_backbone(start), name)
     if part.classes != {name: dataset.classes.names for name, dataset in datasets.items()}:
         raise ConfigError(
             f"{start} was trained on other data sets or classes ({', '.join(part.classes)}); "
             "give the same --data, or leave out --start"
         )
     return part
-
-
-def _packed(backbone: Backbone, name: str) -> Part:
-    """A part as it was before `pack` put it into a backbone file, but for the precision of its weights."""
-    if name not in backbone.graphs:
-        raise ConfigError(
-            f"the backbone has no part '{name}' to start from; it has {', '.join(backbone.graphs)}"
-        )
-    network = SceneNetwork({data: len(names) for data, names in backbone.classes.items()})
-    heads = {}
-    for data in backbone.classes:
-        head = backbone.heads[name, data]
-        heads[data] = Head(head.weight[: head.classes], head.bias[: head.classes], head.classes)
-    network.load_state_dict(weights_of(backbone.graphs[name], heads))
-    seen = tuple(sorted(backbone.seen[name]))
-    return Part(network.eval(), dict(backbone.classes), seen, backbone.recipes[name])
 
 
 def _hold(name: str, dataset: DataSet, split: str) -> Source:
@@ -170,12 +123,3 @@ def _label(network: SceneNetwork, head: str, image: NDArray[np.uint8], long_side
     with torch.inference_mode():
         scores = network(planes, head)[0].permute(1, 2, 0).contiguous().numpy()
     return labels_by_scores(scores, scores.shape[2], (height, width))
-
-
-def _write_part(part: Part, path: Path) -> None:
-    metadata = {"classes": part.classes, "seen": part.seen, "recipe": dict(part.recipe)}
-    tensors = {
-        name: value.to(torch.float16).contiguous() for name, value in part.network.state_dict().items()
-    }
-    with write_atomically(path) as file:
-        file.write(save(tensors, {"part": json.dumps(metadata)}))
