@@ -1,4 +1,4 @@
-"""Finished parts of a backbone and their files: fp16 weights, and the keys of the images that they have seen."""
+"""Finished parts of a backbone and their files: fp16 weights, and the keys of the images they have seen."""
 
 from __future__ import annotations
 
