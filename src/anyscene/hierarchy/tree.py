@@ -65,6 +65,11 @@ class Tree:
         self._names = np.zeros(1, np.int32)
 
     @property
+    def image(self) -> NDArray[np.uint8]:
+        """The image that the tree is of."""
+        return self._image
+
+    @property
     def depth(self) -> int:
         """Layers in hand, from 1 to `LAYERS`."""
         return len(self.parents)

@@ -18,7 +18,7 @@ from anyscene.model.chain import Chain
 from anyscene.model.costs import ActionCosts
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.nodes import Nodes, nodes_from_layers
-from anyscene.model.painting import add_leaves, blend_maps, paint_scores
+from anyscene.model.painting import blend_maps, paint_detail
 from anyscene.model.policies import LearnedPolicy, LinearQ
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -89,7 +89,7 @@ def measure_painting(
 
         def paint(chances: NDArray[np.float32] = chances) -> object:
             scores = blend_maps([(1.0, chances)], classes)
-            return paint_scores(add_leaves(scores, of_root, root, tree, nodes), 1.2, size)
+            return paint_detail(scores, of_root, root, tree, nodes, 1.2, size)
 
         found[name] = _milliseconds(paint, rounds)
     return found
@@ -111,7 +111,7 @@ def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
 
         def paint(leaves: NDArray[np.int32] = leaves, of_leaf: NDArray[np.float32] = of_leaf) -> object:
             scores = blend_maps([(0.5, chances), (0.2, smaller)], classes)
-            return paint_scores(add_leaves(scores, of_leaf, leaves, tree, nodes), 1.2, DETAIL_FRAME)
+            return paint_detail(scores, of_leaf, leaves, tree, nodes, 1.2, DETAIL_FRAME)
 
         found[len(leaves)] = _milliseconds(paint, rounds)
     return found

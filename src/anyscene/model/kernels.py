@@ -154,3 +154,37 @@ def add_leaf_scores(
             leaf = leaf_of_cell[y, x]
             for k in range(of_leaf.shape[1]):
                 scores[y, x, k] += of_leaf[leaf, k]
+
+
+@njit(cache=True, nogil=True)
+def mix_alike(
+    scores: NDArray[np.float32],
+    colors: NDArray[np.uint8],
+    alike: NDArray[np.float32],
+    mixed: NDArray[np.float32],
+) -> None:
+    """Mix the scores of each cell, float32[h, w, C], with those of the eight cells around it, into `mixed`.
+
+    colors : uint8[h, w, 3]. alike : float32[2, D], the weight of a neighbour at a side, and at a corner, by
+    the squared distance of its colour; none beyond. A cell's own weight is 1.
+    """
+    height, width, classes = scores.shape
+    for y in range(height):
+        for x in range(width):
+            for k in range(classes):
+                mixed[y, x, k] = scores[y, x, k]
+            red, green, blue = np.int32(colors[y, x, 0]), np.int32(colors[y, x, 1]), np.int32(colors[y, x, 2])
+            total = np.float32(1.0)
+            for down in range(max(0, y - 1), min(height, y + 2)):
+                for along in range(max(0, x - 1), min(width, x + 2)):
+                    steps = abs(down - y) + abs(along - x)
+                    color = colors[down, along]
+                    distance = (color[0] - red) ** 2 + (color[1] - green) ** 2 + (color[2] - blue) ** 2
+                    if steps == 0 or distance >= alike.shape[1]:
+                        continue
+                    weight = alike[steps - 1, distance]
+                    total += weight
+                    for k in range(classes):
+                        mixed[y, x, k] += weight * scores[down, along, k]
+            for k in range(classes):
+                mixed[y, x, k] /= total

@@ -14,6 +14,7 @@ from anyscene.features.hypercolumn.labels import labels_by_scores, make_chances
 from anyscene.hierarchy import Tree
 from anyscene.model import kernels
 from anyscene.model.nodes import Nodes
+from anyscene.model.outlines import follow_outlines
 from anyscene.model.state import State
 
 Value = TypeVar("Value", bound=np.generic)
@@ -101,6 +102,20 @@ Detail = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Log-scores that show detail in cells, float32[h, w, C], and those of each leaf, float32[N, C]."""
 
 
+def paint_detail(
+    scores: NDArray[np.float32],
+    of_leaf: NDArray[np.float32],
+    leaves: NDArray[np.int32],
+    tree: Tree,
+    nodes: Nodes,
+    temperature: float,
+    size: tuple[int, int],
+) -> Painted:
+    """Paint leaves in which a map of log-scores shows detail (`add_leaves`), along the frame's outlines."""
+    shown = add_leaves(scores, of_leaf, leaves, tree, nodes)
+    return paint_scores(follow_outlines(shown, tree.image), temperature, size)
+
+
 def shown_scores(state: State, tree: Tree, nodes: Nodes, detail: Detail) -> NDArray[np.float32]:
     """What a state believes in each cell of its detail, whose log-scores are not kept; see `paint_scores`."""
     scores, leaf_scores = detail
@@ -135,7 +150,9 @@ def show(
     # No map is finer than the working frame: a larger image repeats its pixels.
     frame = (tree.size[0], tree.size[1])
     small = size if size[0] * size[1] <= frame[0] * frame[1] else frame
-    painted = paint_scores(shown_scores(state, tree, nodes, detail), temperature, small)
+    scores, of_leaves = detail
+    of_leaf = state.log_belief - of_leaves
+    painted = paint_detail(scores, of_leaf, state.leaves, tree, nodes, temperature, small)
     if small == size:
         return painted
     return Painted(_repeated(painted.labels, size), partial(_repeated_confidence, painted.confidence, size))
