@@ -18,7 +18,7 @@ from anyscene.learning.guide import (
     search_guide,
     with_long_end,
 )
-from anyscene.learning.planning import make_plans
+from anyscene.learning.planning import make_plans, surely_better
 from anyscene.learning.policies import constant, learn_policies, run_all
 from anyscene.learning.policy_iteration import IterationSettings
 from anyscene.learning.pool import combine, prune, restrict_actions
@@ -225,6 +225,33 @@ def test_a_long_end_labels_better_and_is_a_blend_perhaps_on_finer_leaves(with_la
     assert isinstance(ladder.model.actions[blend], Update)
     assert ends[1] > ends[0] + STEP_WORTH
     assert with_long_end(proposals, proposals.sequences[0], corpus.held_out, 1) == proposals.sequences[0]
+
+
+def test_a_long_end_is_not_kept_waiting_by_steps_that_add_nothing(with_ladder):
+    climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
+    ladder = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
+    images = with_ladder.held_out
+    cheap, dear = (climb[0] for climb in ladder.sequences[:2])
+    idle = next(i for i, action in enumerate(ladder.model.actions) if isinstance(action, Split))
+    waiting = (cheap, idle, idle, idle)
+    longer = with_long_end(ladder, waiting, images, 1)
+    assert longer[0] == cheap
+    assert longer.count(idle) < 3
+
+    def area(sequence):
+        runs = run_all(ladder.model, constant(StaticPolicy(sequence)), images, 1)
+        return area_over_log_cost(runs, np.geomspace(1, 1000, 256))
+
+    assert area(longer) > area((*waiting, dear))
+
+
+def test_what_is_surely_better_is_better_by_more_than_chance():
+    random = np.random.default_rng(0)
+    before = random.random(40)
+    assert surely_better(before + 0.01, before)
+    assert not surely_better(before, before)
+    noise = random.normal(0, 0.1, 40)
+    assert not surely_better(before + 0.01 + noise - noise.mean(), before)
 
 
 def test_clusters_divide_the_fitted_images(corpus):
