@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from anyscene.engine.calibration import calibration_for
+from anyscene.engine.calibration import calibrate, calibration_for
 from anyscene.engine.clock import Clock
 from anyscene.engine.deciding import decider_for
 from anyscene.engine.engine import CARRIED_CELL, Engine, Run
-from anyscene.engine.foresight import Foresight
+from anyscene.engine.foresight import OWN_STEPS, Foresight
 from anyscene.errors import ConfigError, DataError
 from anyscene.features.costs import CostModel, StepCost
-from anyscene.model.policies import Situation
+from anyscene.model.actions import Split, Update
+from anyscene.model.policies import RandomPolicy, Situation
 
 
 def with_costs(engine, **changes):
@@ -274,3 +275,12 @@ def test_a_calibration_is_kept_and_made_again_when_a_step_is_missing(engine):
         CostModel(kept.key, {name: kept.steps[name] for name in kept.steps if name != "action:split"})
     )
     assert "action:split" in calibration_for(learned.model, learned.policy, (), bank).steps
+
+
+def test_a_calibration_knows_splits_even_where_hardly_any_action_is_one(engine):
+    learned, bank = engine.learned, engine._bank
+    pool = learned.model.pool
+    splits, updates = ([a for a in pool.actions if isinstance(a, kind)] for kind in (Split, Update))
+    crowded = replace(learned.model, pool=replace(pool, actions=(splits[0], *(60 * updates)[:400])))
+    made = calibrate(crowded, RandomPolicy(np.random.default_rng(0)), (), bank, quick=True)
+    assert made.steps.keys() >= set(OWN_STEPS)

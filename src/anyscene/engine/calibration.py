@@ -92,6 +92,10 @@ def with_own_steps(
 
     walk_again(images[0], at_random(0))  # compiles
     walks = [walk_again(image, at_random(seed)) for seed, image in enumerate(images)]
+    # Where most actions are of one kind, random walks may take none of the other.
+    kinds = model.pool.chain_of < 0, model.pool.chain_of >= 0
+    both = tuple(int(np.argmax(kind)) for kind in kinds if kind.any())
+    walks += [walk_again(image, partial(StaticPolicy, both)) for image in images[:2]]
     # Under a deadline plans are carried out, image after image: random walks find colder caches.
     carried_out = [
         walk_again(image, partial(StaticPolicy, plan.actions)) for plan in plans for image in images[:2]
