@@ -281,6 +281,7 @@ def test_a_calibration_knows_splits_even_where_hardly_any_action_is_one(engine):
     learned, bank = engine.learned, engine._bank
     pool = learned.model.pool
     splits, updates = ([a for a in pool.actions if isinstance(a, kind)] for kind in (Split, Update))
-    crowded = replace(learned.model, pool=replace(pool, actions=(splits[0], *(60 * updates)[:400])))
+    many = replace(pool, actions=(splits[0], *(100 * updates)[:400]))
+    crowded = replace(learned.model, pool=many, max_steps=2)
     made = calibrate(crowded, RandomPolicy(np.random.default_rng(0)), (), bank, quick=True)
     assert made.steps.keys() >= set(OWN_STEPS)
