@@ -16,9 +16,10 @@ from anyscene.learning.guide import (
     TAIL,
     least_budget,
     search_guide,
+    surely_better,
     with_long_end,
 )
-from anyscene.learning.planning import make_plans, surely_better
+from anyscene.learning.planning import make_plans
 from anyscene.learning.policies import constant, learn_policies, run_all
 from anyscene.learning.policy_iteration import IterationSettings
 from anyscene.learning.pool import combine, prune, restrict_actions

@@ -105,26 +105,37 @@ def search_guide(
 def with_long_end(
     proposals: Proposals, sequence: Sequence_, examples: Sequence[Example], threads: int
 ) -> Sequence_:
-    """The sequence, and after it the blend that labels best, on finer leaves where that is better still.
+    """The sequence, and after it the blend that labels best, if that is surely better than without it.
 
-    A last costly step hardly adds to the area, but it is what an unlimited budget is for. What of the
-    sequence delays it for nothing is left out; where it is far, other blends come on the way.
+    It may be a blend on finer leaves. A last costly step hardly adds to the area, but it is what an unlimited
+    budget is for. What of the sequence delays it for nothing is left out; where it is far, other blends come
+    on the way.
     """
     pool = proposals.model.model.pool
     course = Course(proposals, examples, threads)
-    reached: dict[Sequence_, float] = {}
+    reached: dict[Sequence_, NDArray[np.float64]] = {}
 
     def follow(longer: Iterable[Sequence_]) -> None:
         for each in longer:
-            reached[each] = float(np.mean([run.accuracy[-1] for run in course.run(each)]))
+            reached[each] = np.array([run.accuracy[-1] for run in course.run(each)])
 
     blends = [action for action in range(len(pool.actions)) if begins_anew((action,), pool)]
     follow([sequence, *((*sequence, blend) for blend in blends)])
-    promising = sorted(blends, key=lambda blend: -reached[(*sequence, blend)])[:PROMISING]
+    promising = sorted(blends, key=lambda blend: -reached[(*sequence, blend)].mean())[:PROMISING]
     splits = [(action,) * times for action in np.flatnonzero(pool.chain_of < 0).tolist() for times in (1, 2)]
     follow((*sequence, *split, blend) for split in splits for blend in promising)
-    best = max(reached, key=lambda longer: reached[longer] - STEP_WORTH * (len(longer) - len(sequence)))
+    best = max(
+        reached, key=lambda longer: reached[longer].mean() - STEP_WORTH * (len(longer) - len(sequence))
+    )
+    if not surely_better(reached[best], reached[sequence]):
+        return sequence
     return _smooth(sequence, best[len(sequence) :], blends, _Jury(proposals, examples, threads))
+
+
+def surely_better(reached: NDArray[np.float64], before: NDArray[np.float64]) -> bool:
+    """Whether accuracies on some images are higher than others there by more than chance explains."""
+    gain = reached - before
+    return bool(gain.mean() > max(STEP_WORTH, gain.std() / np.sqrt(len(gain))))
 
 
 def _smooth(start: Sequence_, end: Sequence_, blends: Sequence[int], jury: _Jury) -> Sequence_:

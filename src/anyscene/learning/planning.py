@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
-from anyscene.learning.guide import STEP_WORTH, Course
+from anyscene.learning.guide import Course, surely_better
 from anyscene.learning.pool import Proposals
 from anyscene.model.plans import Plan
 
@@ -35,9 +35,3 @@ def make_plans(proposals: Proposals, examples: Sequence[Example], threads: int) 
             best = reached
             plans.append(plan)
     return tuple(plans)
-
-
-def surely_better(reached: NDArray[np.float64], before: NDArray[np.float64]) -> bool:
-    """Whether accuracies on some images are higher than others there by more than chance explains."""
-    gain = reached - before
-    return bool(gain.mean() > max(STEP_WORTH, gain.std() / np.sqrt(len(gain))))
