@@ -19,7 +19,7 @@ from anyscene.learning.guide import (
     surely_better,
     with_long_end,
 )
-from anyscene.learning.planning import make_plans
+from anyscene.learning.planning import end_with_guide, make_plans
 from anyscene.learning.policies import constant, learn_policies, run_all
 from anyscene.learning.policy_iteration import IterationSettings
 from anyscene.learning.pool import combine, prune, restrict_actions
@@ -208,6 +208,18 @@ def test_plans_cost_more_only_where_they_are_better(with_ladder):
     small = restrict_actions(replace(proposals, plans=plans), everything)
     again = run_all(small.model, constant(StaticPolicy(small.plans[-1].actions)), images, 1)
     np.testing.assert_allclose([run.accuracy for run in again], [run.accuracy for run in runs[-1]])
+
+
+def test_a_distant_deadline_gives_no_less_than_the_guide(with_ladder):
+    climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
+    proposals = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
+    plans = make_plans(proposals, with_ladder.held_out, 1)
+    cheap, best = replace(proposals, plans=plans[:1]), replace(proposals, plans=plans)
+    longer = end_with_guide(cheap, plans[-1].actions, 1)
+    assert [plan.actions for plan in longer] == [plans[0].actions, plans[-1].actions]
+    np.testing.assert_allclose(longer[-1].cost, plans[-1].cost)
+    assert end_with_guide(best, plans[0].actions, 1) == plans
+    assert end_with_guide(best, plans[-1].actions, 1) == plans
 
 
 def test_a_long_end_labels_better_and_is_a_blend_perhaps_on_finer_leaves(with_ladder, corpus, proposals):

@@ -32,7 +32,7 @@ from anyscene.learning.extraction import Extract, branching, extract, fit_corpus
 from anyscene.learning.guide import search_guide, with_long_end
 from anyscene.learning.overheads import OVERHEADS, measure_overheads, measure_painting
 from anyscene.learning.parallel import map_threads
-from anyscene.learning.planning import make_plans
+from anyscene.learning.planning import end_with_guide, make_plans
 from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
 from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
 from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence
@@ -144,7 +144,7 @@ def _stages(
         model=model.deployed(),
         policies=policies,
         static=proposals.sequences[0],
-        plans=proposals.plans,
+        plans=end_with_guide(proposals, policies["D-NM"].guide, config.threads),
         features={**bank_to_arrays(banks.crossfit.whole), **network_arrays},
         graphs=graphs,
         record=record,
