@@ -134,7 +134,7 @@ class Engine:
             return self._siblings[threads]
 
     def warm_up(self) -> None:
-        """Compile or load whatever labeling runs, by labeling noise."""
+        """Compile or load whatever labeling runs, by labeling noise; confidence is painted when asked for."""
         random = np.random.default_rng(0)
         for scale in (1, 3):  # as it is, and shrunk to the working frame (halving is left to OpenCV)
             size = (scale * REFERENCE[0], scale * REFERENCE[1], 3)

@@ -25,7 +25,7 @@ ROUNDS = 2
 
 
 class Pace:
-    """Labels images without a limit: CPU time from the image to the maps, over the cost by the model."""
+    """Labels images without a limit: CPU time from the image to the labels, over the cost by the model."""
 
     def __init__(self, trained: TrainedModel) -> None:
         self._engine = prepare(learned_from(trained))

@@ -34,7 +34,7 @@ def read_part(path: Path) -> Part:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = json.loads((file.metadata() or {})["part"])
-            tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+            tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118 - not a dict
         classes = {name: tuple(names) for name, names in metadata["classes"].items()}
         network = SceneNetwork({name: len(names) for name, names in classes.items()})
         network.load_state_dict(tensors)
