@@ -24,7 +24,7 @@ def main(name: str, before: Path, run: Path, out: Path) -> None:
     first = read_part(before / file) if before.is_dir() else unpack(read_backbone(before), name)
     later = read_part(run / file)
     one, other = first.network.state_dict(), later.network.state_dict()
-    later.network.load_state_dict({key: (one[key] + other[key]) / 2 for key in one})
+    later.network.load_state_dict({key: (one[key] + other[key]) / 2 for key in other})
     seen = tuple(sorted({*first.seen, *later.seen}))
     write_part(replace(later, seen=seen), out / file)
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anyscene.hierarchy import fit
 from anyscene.model.outlines import COLOR_REACH, PLACE_REACH, follow_outlines
 
 
@@ -39,7 +40,7 @@ def test_nothing_crosses_a_strong_outline():
     frame[:, 30:] = 255
     scores = np.zeros((8, 12, 2), np.float32)
     scores[:, :6, 0] = scores[:, 6:, 1] = 5.0
-    np.testing.assert_allclose(follow_outlines(scores, frame), scores, atol=1e-5)
+    np.testing.assert_allclose(follow_outlines(scores, fit(frame, scores.shape[:2])), scores, atol=1e-5)
 
 
 def test_a_lonely_cell_gives_in_to_its_like():
@@ -47,7 +48,7 @@ def test_a_lonely_cell_gives_in_to_its_like():
     scores = np.zeros((6, 6, 2), np.float32)
     scores[..., 0] = 1.0
     scores[3, 3] = [0.0, 1.0]
-    assert (follow_outlines(scores, frame).argmax(axis=2) == 0).all()
+    assert (follow_outlines(scores, fit(frame, scores.shape[:2])).argmax(axis=2) == 0).all()
 
 
 @pytest.mark.parametrize("writeable", [True, False])
@@ -56,4 +57,4 @@ def test_frames_of_any_size_and_kind_are_followed(size, writeable):
     frame = np.zeros((*size, 3), np.uint8)
     frame.flags.writeable = writeable
     scores = np.ones((8, 8, 2), np.float32)
-    np.testing.assert_allclose(follow_outlines(scores, frame), scores)
+    np.testing.assert_allclose(follow_outlines(scores, fit(frame, scores.shape[:2])), scores)

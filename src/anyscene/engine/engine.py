@@ -31,11 +31,11 @@ from anyscene.model.kernels import SCORE_FLOOR
 from anyscene.model.painting import (
     Detail,
     Painted,
+    add_leaves,
     cell_beliefs,
     leaf_answers,
     paint_scores,
     show,
-    shown_scores,
 )
 from anyscene.model.plans import Plan
 from anyscene.model.policies import Policy
@@ -308,18 +308,22 @@ class Run:
         if evidence is None or state.steps == 0:
             return self.carried
         if len(state.maps):
-            detail = self._detail(state, evidence)
+            scores, of_leaves, _ = self._detail(state, evidence)
         else:
             cells = [-(-side // CARRIED_CELL) for side in evidence.tree.size]
-            detail = np.zeros((*cells, self.pool.classes), np.float32), np.zeros_like(state.belief)
-        return Carried(cell_beliefs(shown_scores(state, evidence.tree, evidence.nodes(0), detail)))
+            scores = np.zeros((*cells, self.pool.classes), np.float32)
+            of_leaves = np.zeros_like(state.belief)
+        of_leaf = state.log_belief - of_leaves
+        shown = add_leaves(scores, of_leaf, state.leaves, evidence.tree, evidence.nodes(0))
+        return Carried(cell_beliefs(shown))
 
     def _detail(self, state: State, evidence: LazyEvidence) -> Detail:
         """What shows detail in a state's leaves: the maps of its latest blend, and what was carried."""
-        scores, of_leaves = evidence.detail(state, self.pool)
-        if self.carried is not None:
-            scores = scores + self.carried.log_scores((scores.shape[0], scores.shape[1]))
-        return scores, of_leaves
+        detail = evidence.detail(state, self.pool)
+        if self.carried is None:
+            return detail
+        rows, columns = detail.scores.shape[:2]
+        return detail._replace(scores=detail.scores + self.carried.log_scores((rows, columns)))
 
     @property
     def pool(self) -> Pool:

@@ -12,7 +12,7 @@ from anyscene.hierarchy import LAYERS, Tree, working_frame
 from anyscene.model.actions import Pool
 from anyscene.model.kernels import add_log_scores
 from anyscene.model.nodes import Nodes, nodes_from_layers
-from anyscene.model.painting import blend_maps
+from anyscene.model.painting import Detail, blend_maps
 from anyscene.model.state import State
 
 
@@ -57,8 +57,8 @@ class LazyEvidence:
         """Return the class probabilities that a set which speaks of classes gives these nodes."""
         return self.gather(feature_set, nodes, np.arange(classes, dtype=np.int32))
 
-    def detail(self, state: State, pool: Pool) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the log-scores that a state's maps give cells, float32[h, w, C], and its leaves."""
+    def detail(self, state: State, pool: Pool) -> Detail:
+        """Return what a state's maps show within its leaves."""
         of_leaves = np.zeros((len(state.leaves), pool.classes), np.float32)
         weighted = []
         for shown in state.maps.tolist():
@@ -66,7 +66,8 @@ class LazyEvidence:
             means = self.class_scores(name, state.leaves, pool.classes)
             add_log_scores(means, weight, of_leaves)
             weighted.append((weight, self._regions.map_of(name)))
-        return blend_maps(weighted, pool.classes), of_leaves
+        scores = blend_maps(weighted, pool.classes)
+        return Detail(scores, of_leaves, self._regions.view.colors(scores.shape[0], scores.shape[1]))
 
 
 _ROOT = nodes_from_layers([np.zeros(1, np.int32)], [np.ones(1, np.float32)])

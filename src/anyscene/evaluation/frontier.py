@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from anyscene import metrics
 from anyscene.data import Scene
-from anyscene.features.hypercolumn.crops import crop_scores
+from anyscene.features.hypercolumn.crops import crop_scores, reading
 from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores
-from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
+from anyscene.features.hypercolumn.network import Head, Network, input_size
 from anyscene.features.view import Rect
-from anyscene.hierarchy import WORKING_LONG_SIDE
+from anyscene.hierarchy import WORKING_LONG_SIDE, fit
 from anyscene.model.kernels import BELIEF_FLOOR
 
 SCALES = (0.14, 0.2, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
@@ -101,7 +101,9 @@ def label_crop(
     network: Network, head: Head, frame: NDArray[np.uint8], rect: Rect, scale: float
 ) -> NDArray[np.int16]:
     """Label a rectangle of a working frame by a run on it and its margin at a scale of the frame."""
-    scores = crop_scores(network, head, frame, rect, scale)
+    size = frame.shape[0], frame.shape[1]
+    fitted = fit(frame, input_size(*size, scale))
+    scores = crop_scores(network, head, fitted, reading(rect, size, scale))
     return labels_by_scores(scores, head.classes, (rect.height, rect.width))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from anyscene.errors import DataError
 from anyscene.features.ledger import Ledger, Work
-from anyscene.hierarchy.pyramid import next_level
+from anyscene.hierarchy.pyramid import fit, next_level, quarter_of
 
 
 class Rect(NamedTuple):
@@ -70,6 +70,7 @@ class View:
         self.deadline = deadline
         self.shrunk: Callable[[int], NDArray[np.uint8]] = self._shrink
         self._maps: dict[tuple[str, int], Any] = {}
+        self._fitted: dict[tuple[int, int], NDArray[np.uint8]] = {}
 
     @property
     def size(self) -> tuple[int, int]:
@@ -88,6 +89,20 @@ class View:
             with self.ledger.charge(self.shared_work(name, stride)):
                 self._maps[key] = _SHARED_MAPS[name](self, stride)
         return self._maps[key]
+
+    def fitted(self, size: tuple[int, int]) -> NDArray[np.uint8]:
+        """The frame stretched to (height, width)."""
+        if size not in self._fitted:
+            self._fitted[size] = fit(self.image, size)
+        return self._fitted[size]
+
+    def colors(self, rows: int, columns: int) -> NDArray[np.uint8]:
+        """The mean colours of cells that tile the frame, uint8[rows, columns, 3].
+
+        A network that has so many cells has read the frame at four times their number.
+        """
+        read = self._fitted.get((4 * rows, 4 * columns))
+        return fit(self.image, (rows, columns)) if read is None else quarter_of(read)
 
     def _shrink(self, stride: int) -> NDArray[np.uint8]:
         return self.image if stride == 1 else next_level(self._shrink, stride)

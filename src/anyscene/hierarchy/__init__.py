@@ -1,7 +1,16 @@
 """The segmentation tree: nested partitions of an image, grown lazily from an image pyramid."""
 
-from anyscene.hierarchy.pyramid import WORKING_LONG_SIDE, shrink, working_frame
+from anyscene.hierarchy.pyramid import WORKING_LONG_SIDE, fit, shrink, working_frame
 from anyscene.hierarchy.scales import LAYERS
 from anyscene.hierarchy.tree import Adjacency, Tree, warm_up
 
-__all__ = ["LAYERS", "WORKING_LONG_SIDE", "Adjacency", "Tree", "shrink", "warm_up", "working_frame"]
+__all__ = [
+    "LAYERS",
+    "WORKING_LONG_SIDE",
+    "Adjacency",
+    "Tree",
+    "fit",
+    "shrink",
+    "warm_up",
+    "working_frame",
+]

@@ -32,6 +32,17 @@ def shrink(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]
     return result
 
 
+def fit(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Stretch an image to (height, width): areas are averaged when it shrinks, as in training."""
+    image = np.ascontiguousarray(image)
+    if image.shape[:2] == size:
+        return image
+    if image.shape[0] > size[0] and image.shape[1] >= size[1]:
+        return shrink(image, size)
+    method = cv2.INTER_AREA if image.shape[0] > size[0] else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, (size[1], size[0]), interpolation=method))
+
+
 def halve(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Mean of each 2x2 block, uint8[ceil(h / 2), ceil(w / 2), 3]; an odd last row or column stands twice."""
     height, width = image.shape[:2]
@@ -46,8 +57,11 @@ def next_level(shrunk: Callable[[int], NDArray[np.uint8]], stride: int) -> NDArr
 
     A quarter comes from the image itself: layers that need it can do without half the size.
     """
-    if stride != 4:
-        return halve(shrunk(stride // 2))
+    return quarter_of(shrunk(1)) if stride == 4 else halve(shrunk(stride // 2))
+
+
+def quarter_of(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Mean of each 4x4 block, uint8[ceil(h / 4), ceil(w / 4), 3]."""
     # Writeable, though nothing is written: kernels are compiled for such arrays.
-    small: NDArray[np.uint8] = quarter(np.require(shrunk(1), requirements=["C", "W"]))
+    small: NDArray[np.uint8] = quarter(np.require(image, requirements=["C", "W"]))
     return small

@@ -18,7 +18,7 @@ from anyscene.model.chain import Chain
 from anyscene.model.costs import ActionCosts
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.nodes import Nodes, nodes_from_layers
-from anyscene.model.painting import blend_maps, paint_detail
+from anyscene.model.painting import Detail, blend_maps, paint_detail
 from anyscene.model.policies import LearnedPolicy, LinearQ
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -89,7 +89,8 @@ def measure_painting(
 
         def paint(chances: NDArray[np.float32] = chances) -> object:
             scores = blend_maps([(1.0, chances)], classes)
-            return paint_detail(scores, of_root, root, tree, nodes, 1.2, size)
+            detail = Detail(scores, of_root, view.colors(scores.shape[0], scores.shape[1]))
+            return paint_detail(detail, of_root, root, tree, nodes, 1.2, size)
 
         found[name] = _milliseconds(paint, rounds)
     return found
@@ -99,7 +100,7 @@ def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
     """Measure painting where two maps, the finer of half size, show detail, by how many leaves there are."""
     random = np.random.default_rng(0)
     frame = cv2.resize(random.integers(0, 256, (23, 30, 3), dtype=np.uint8), DETAIL_FRAME[::-1])
-    tree = Tree(frame)
+    tree, view = Tree(frame), View(frame)
     tree.grow(LAYERS)
     nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
     coarse = random.dirichlet(np.full(classes, 0.1), (6, 8)).astype(np.float32)
@@ -111,7 +112,8 @@ def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
 
         def paint(leaves: NDArray[np.int32] = leaves, of_leaf: NDArray[np.float32] = of_leaf) -> object:
             scores = blend_maps([(0.5, chances), (0.2, smaller)], classes)
-            return paint_detail(scores, of_leaf, leaves, tree, nodes, 1.2, DETAIL_FRAME)
+            detail = Detail(scores, np.zeros_like(of_leaf), view.colors(scores.shape[0], scores.shape[1]))
+            return paint_detail(detail, of_leaf, leaves, tree, nodes, 1.2, DETAIL_FRAME)
 
         found[len(leaves)] = _milliseconds(paint, rounds)
     return found

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.features.hypercolumn.network import fit
 from anyscene.model import kernels
 
 COLOR_REACH, PLACE_REACH = 10.0, 1.5
@@ -20,24 +19,23 @@ NEGLIGIBLE = 1e-3
 """Neighbours whose colours count for less are left out."""
 
 
-def follow_outlines(scores: NDArray[np.float32], frame: NDArray[np.uint8]) -> NDArray[np.float32]:
+def follow_outlines(scores: NDArray[np.float32], colors: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Mix the log-beliefs of each cell, float32[h, w, C], with those of the eight around it of like colour.
 
-    frame : uint8[H, W, 3], the working frame that the cells tile.
+    colors : uint8[h, w, 3], those of the cells.
     """
-    colors = fit(frame, (scores.shape[0], scores.shape[1]))
-    if colors is frame:  # kernels are compiled for arrays that can be written
-        colors = frame.copy()
     mixed = np.empty_like(scores)
-    kernels.mix_alike(scores, colors, _WEIGHTS, mixed)
+    # Kernels are compiled for arrays that can be written.
+    kernels.mix_alike(scores, np.require(colors, requirements=["C", "W"]), _WEIGHTS, mixed)
     return mixed
 
 
 def _weights() -> NDArray[np.float32]:
-    """Weights of a neighbour at a side and at a corner, by the squared distance of its colour."""
+    """Weights of a neighbour at a side and at a corner, by the squared distance of its colour; 0 beyond."""
     distance = np.arange(int(-2 * np.log(NEGLIGIBLE) * COLOR_REACH**2))
     steps = np.array([[1.0], [2.0]])  # squared, too
-    return np.exp(-distance / (2 * COLOR_REACH**2) - steps / (2 * PLACE_REACH**2)).astype(np.float32)
+    weights = np.exp(-distance / (2 * COLOR_REACH**2) - steps / (2 * PLACE_REACH**2)).astype(np.float32)
+    return np.pad(weights, ((0, 0), (0, 1)))
 
 
 _WEIGHTS = _weights()

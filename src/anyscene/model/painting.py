@@ -98,28 +98,30 @@ def cell_beliefs(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return belief
 
 
-Detail = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Log-scores that show detail in cells, float32[h, w, C], and those of each leaf, float32[N, C]."""
+class Detail(NamedTuple):
+    """What shows detail within leaves.
+
+    scores : log-scores of cells that tile the frame, float32[h, w, C]. of_leaves : those of each leaf,
+    float32[N, C]. colors : the cells' mean colours, uint8[h, w, 3].
+    """
+
+    scores: NDArray[np.float32]
+    of_leaves: NDArray[np.float32]
+    colors: NDArray[np.uint8]
 
 
 def paint_detail(
-    scores: NDArray[np.float32],
-    of_leaf: NDArray[np.float32],
+    detail: Detail,
+    log_belief: NDArray[np.float32],
     leaves: NDArray[np.int32],
     tree: Tree,
     nodes: Nodes,
     temperature: float,
     size: tuple[int, int],
 ) -> Painted:
-    """Paint leaves in which a map of log-scores shows detail (`add_leaves`), along the frame's outlines."""
-    shown = add_leaves(scores, of_leaf, leaves, tree, nodes)
-    return paint_scores(follow_outlines(shown, tree.image), temperature, size)
-
-
-def shown_scores(state: State, tree: Tree, nodes: Nodes, detail: Detail) -> NDArray[np.float32]:
-    """What a state believes in each cell of its detail, whose log-scores are not kept; see `paint_scores`."""
-    scores, leaf_scores = detail
-    return add_leaves(scores, state.log_belief - leaf_scores, state.leaves, tree, nodes)
+    """Paint what leaves believe, float32[N, C], with the detail in them, along the frame's outlines."""
+    shown = add_leaves(detail.scores, log_belief - detail.of_leaves, leaves, tree, nodes)
+    return paint_scores(follow_outlines(shown, detail.colors), temperature, size)
 
 
 def add_leaves(
@@ -150,9 +152,7 @@ def show(
     # No map is finer than the working frame: a larger image repeats its pixels.
     frame = (tree.size[0], tree.size[1])
     small = size if size[0] * size[1] <= frame[0] * frame[1] else frame
-    scores, of_leaves = detail
-    of_leaf = state.log_belief - of_leaves
-    painted = paint_detail(scores, of_leaf, state.leaves, tree, nodes, temperature, small)
+    painted = paint_detail(detail, state.log_belief, state.leaves, tree, nodes, temperature, small)
     if small == size:
         return painted
     return Painted(_repeated(painted.labels, size), partial(_repeated_confidence, painted.confidence, size))

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from anyscene.data import open as open_data
 from anyscene.features.hypercolumn.backbone import read_backbone, shipped_backbone
 from anyscene.features.hypercolumn.crops import best_crops, crop_scores, margin_at, reading
-from anyscene.features.hypercolumn.network import OUTPUT_STRIDE, STRIDE, Network, fit, input_size
+from anyscene.features.hypercolumn.network import OUTPUT_STRIDE, STRIDE, Network, input_size
 from anyscene.features.view import Rect
+from anyscene.hierarchy import fit
 
 FRAME = (360, 480)
 
@@ -102,9 +103,10 @@ def test_labels_inside_a_crop_are_nearly_those_of_the_whole_run(scale):
     backbone = read_backbone(shipped_backbone())
     network, head = Network(backbone.graphs["train"]), backbone.heads["train", "camvid"]
     image = open_data("streets:1?size=480x360").split("all").image(0)
-    whole = network.scores(fit(image, input_size(*FRAME, scale)), head)
+    fitted = fit(image, input_size(*FRAME, scale))
+    whole = network.scores(fitted, head)
     (crop,) = best_crops(doubt_at((200, 0, 360, 240)), FRAME, scale, 0.75)
-    part = crop_scores(network, head, image, crop.rect, scale)
+    part = crop_scores(network, head, fitted, reading(crop.rect, FRAME, scale))
     assert part.size < whole.size
     top = round(crop.rect.top * whole.shape[0] / FRAME[0])
     left = round(crop.rect.left * whole.shape[1] / FRAME[1])

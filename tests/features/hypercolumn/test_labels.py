@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores, make_chances
-from anyscene.features.hypercolumn.network import fit
+from anyscene.hierarchy import fit
 
 shapes = st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 5))
 

@@ -7,10 +7,10 @@ from anyscene.errors import ConfigError, ModelError
 from anyscene.features import RegionFeatures, View
 from anyscene.features.hypercolumn.backbone import Backbone
 from anyscene.features.hypercolumn.keys import image_key
-from anyscene.features.hypercolumn.network import Head, Network, fit, input_size
+from anyscene.features.hypercolumn.network import Head, Network, input_size
 from anyscene.features.hypercolumn.rungs import HonestLadder, ladder, rung_name, rung_of_name
 from anyscene.features.view import Rect
-from anyscene.hierarchy import Tree
+from anyscene.hierarchy import Tree, fit
 
 onnx = pytest.importorskip("onnx")
 pytestmark = pytest.mark.train

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.features.hypercolumn.network import OUTPUT_STRIDE, STRIDE, Head, Network, fit, input_size
+from anyscene.features.hypercolumn.network import OUTPUT_STRIDE, STRIDE, Head, Network, input_size
 from anyscene.features.view import Rect
 
 MARGINS = ((288, 128, 128), (384, 80, 80), (float("inf"), 64, 80))
@@ -84,15 +84,12 @@ def reading(rect: Rect, frame: tuple[int, int], scale: float) -> Reading:
 def crop_scores(
     network: Network,
     head: Head,
-    frame: NDArray[np.uint8],
-    rect: Rect,
-    scale: float,
+    fitted: NDArray[np.uint8],
+    reading: Reading,
     deadline: float | None = None,
 ) -> NDArray[np.float32]:
-    """Scores float32[h, w, rows] of a rectangle of the frame, from a run on it and its margin."""
-    size = frame.shape[0], frame.shape[1]
-    read, kept = reading(rect, size, scale)
-    fitted = fit(frame, input_size(*size, scale))
+    """Scores float32[h, w, rows] of a part of the fitted frame, from a run on it and its margin."""
+    read, kept = reading
     part = np.ascontiguousarray(fitted[read.top : read.bottom, read.left : read.right])
     scores = network.scores(part, head, deadline)
     return np.ascontiguousarray(scores[kept.top : kept.bottom, kept.left : kept.right])

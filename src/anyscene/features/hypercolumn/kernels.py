@@ -68,38 +68,45 @@ def paint_between(
     last_row, last_column = scores.shape[0] - 1, scores.shape[1] - 1
     rivals = np.empty(classes, np.int16)
     at_left, slope = np.empty(classes, np.float32), np.empty(classes, np.float32)
+    agreed, highest = np.empty(labels.shape[1], np.int16), np.empty(labels.shape[1], np.float32)
     for row in range(scores.shape[0]):
         below = min(row + 1, last_row)
         for column in range(scores.shape[1]):
+            agreed[column_starts[column] : column_starts[column + 1]] = best[row, column]
+        for y in range(row_starts[row], row_starts[row + 1]):
+            pixels = labels[y]
+            for x in range(len(agreed)):
+                pixels[x] = agreed[x]
+        for column in range(scores.shape[1]):
             beyond = min(column + 1, last_column)
             first = best[row, column]
-            agree = (
-                first == best[row, beyond] and first == best[below, column] and first == best[below, beyond]
-            )
-            count = 0
-            if not agree:
-                count = _find_rivals(scores, classes, row, below, column, beyond, rivals)
+            if first == best[row, beyond] and first == best[below, column] and first == best[below, beyond]:
+                continue
+            count = _find_rivals(scores, classes, row, below, column, beyond, rivals)
+            start, end = column_starts[column], column_starts[column + 1]
+            shares = column_shares[start:end]
             for y in range(row_starts[row], row_starts[row + 1]):
-                if agree:
-                    for x in range(column_starts[column], column_starts[column + 1]):
-                        labels[y, x] = first
-                    continue
-                down = row_shares[y]
+                down, pixels = row_shares[y], labels[y, start:end]
                 for i in range(count):
                     k = rivals[i]
                     at_left[i] = (1 - down) * scores[row, column, k] + down * scores[below, column, k]
                     at_right = (1 - down) * scores[row, beyond, k] + down * scores[below, beyond, k]
                     slope[i] = at_right - at_left[i]
-                for x in range(column_starts[column], column_starts[column + 1]):
-                    across = column_shares[x]
-                    winner = 0
-                    highest = at_left[0] + across * slope[0]
-                    for i in range(1, count):
-                        score = at_left[i] + across * slope[i]
-                        if score > highest:
-                            highest = score
-                            winner = i
-                    labels[y, x] = rivals[winner]
+                if count == 2:  # nearly always
+                    lead, gain = at_left[1] - at_left[0], slope[1] - slope[0]
+                    one, other = rivals[0], rivals[1]
+                    for x in range(len(shares)):
+                        pixels[x] = other if lead + shares[x] * gain > 0 else one
+                    continue
+                for x in range(len(shares)):
+                    highest[x] = at_left[0] + shares[x] * slope[0]
+                    pixels[x] = rivals[0]
+                for i in range(1, count):
+                    left, rise, k = at_left[i], slope[i], rivals[i]
+                    for x in range(len(shares)):
+                        score = left + shares[x] * rise
+                        pixels[x] = k if score > highest[x] else pixels[x]
+                        highest[x] = max(score, highest[x])
 
 
 @njit(cache=True, nogil=True)

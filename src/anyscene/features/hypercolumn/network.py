@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.errors import ModelError
 from anyscene.features.hypercolumn.watchdog import Watchdog
-from anyscene.hierarchy import shrink
 
 STRIDE = 32
 """Sides of what the network reads are multiples of this; its scores are at a quarter of them."""
@@ -84,17 +82,6 @@ class Network:
 def input_size(height: int, width: int, scale: float) -> tuple[int, int]:
     """The network's input for a frame at a scale: the nearest multiples of 32, as (height, width)."""
     return _multiple(height * scale), _multiple(width * scale)
-
-
-def fit(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """Stretch an image to (height, width): areas are averaged when it shrinks, as in training."""
-    image = np.ascontiguousarray(image)
-    if image.shape[:2] == size:
-        return image
-    if image.shape[0] > size[0] and image.shape[1] >= size[1]:
-        return shrink(image, size)
-    method = cv2.INTER_AREA if image.shape[0] > size[0] else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(image, (size[1], size[0]), interpolation=method))
 
 
 def _multiple(side: float) -> int:

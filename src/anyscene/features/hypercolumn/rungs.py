@@ -14,7 +14,7 @@ from anyscene.features.hypercolumn.backbone import Backbone
 from anyscene.features.hypercolumn.crops import crop_scores, reading
 from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.labels import make_chances
-from anyscene.features.hypercolumn.network import Head, Network
+from anyscene.features.hypercolumn.network import Head, Network, input_size
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import FeatureSet
 from anyscene.features.view import Rect, View
@@ -66,10 +66,11 @@ class Rung(FeatureSet):
 
     def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
         """Run the network on a rectangle of the frame and its margin, at the rung's scale."""
-        frame = view.image
+        fitted = view.fitted(input_size(*view.size, self.scale))
         if self.mirrored:
-            frame, rect = np.ascontiguousarray(frame[:, ::-1]), _mirror(rect, view.size[1])
-        scores = crop_scores(self._network, self._head, frame, rect, self.scale, view.deadline)
+            fitted, rect = np.ascontiguousarray(fitted[:, ::-1]), _mirror(rect, view.size[1])
+        part = reading(rect, view.size, self.scale)
+        scores = crop_scores(self._network, self._head, fitted, part, view.deadline)
         if self.mirrored:
             scores = np.ascontiguousarray(scores[:, ::-1])
         make_chances(scores, self._head.classes)

@@ -8,7 +8,7 @@ leaves nothing to fold on export. No operation looks at the whole image, so that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -45,6 +45,9 @@ STAGES = (
     Stage(5, 2, 6, 192, 4),
     Stage(3, 1, 6, 320, 1),
 )
+WHOLE = tuple(stage.blocks for stage in STAGES)
+"""Blocks of each stage of the published network."""
+
 TAPS = (1, 2, 4, 6)
 """Stages whose output the decoder reads: strides 4, 8, 16 and 32."""
 
@@ -93,28 +96,34 @@ class SceneNetwork(nn.Module):
     set.
 
     heads: number of classes by the name of the data set. drop, dropout: what training leaves out at random,
-    see `Recipe`.
+    see `Recipe`. blocks: how many of its first blocks each stage has.
     """
 
-    def __init__(self, heads: Mapping[str, int], drop: float = 0.0, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        heads: Mapping[str, int],
+        drop: float = 0.0,
+        dropout: float = 0.0,
+        blocks: Sequence[int] = WHOLE,
+    ) -> None:
         super().__init__()
         self.dropout = dropout
         self.stem = nn.Conv2d(3, STEM_CHANNELS, 3, 2, 1)
         channels = STEM_CHANNELS
         self.stages = nn.ModuleList()
-        for stage in STAGES:
-            blocks = nn.ModuleList()
-            for index in range(stage.blocks):
+        for stage, count in zip(STAGES, blocks, strict=True):
+            run = nn.ModuleList()
+            for index in range(count):
                 stride = stage.stride if index == 0 else 1
-                blocks.append(Bottleneck(channels, stage.channels, stage.kernel, stride, stage.expansion))
+                run.append(Bottleneck(channels, stage.channels, stage.kernel, stride, stage.expansion))
                 channels = stage.channels
-            self.stages.append(blocks)
+            self.stages.append(run)
         self.lateral = nn.ModuleList(nn.Conv2d(STAGES[tap].channels, WIDTH, 1) for tap in TAPS)
         self.mix = nn.ModuleList(Mix(WIDTH, 5 if tap == TAPS[-1] else 3) for tap in TAPS)
         self.heads = nn.ModuleDict({name: nn.Conv2d(WIDTH, count, 1) for name, count in heads.items()})
-        blocks = [cast(Bottleneck, block) for stage in self.stages for block in cast(nn.ModuleList, stage)]
-        for depth, block in enumerate(blocks):
-            block.drop = drop * depth / len(blocks)
+        everything = [cast(Bottleneck, block) for run in self.stages for block in cast(nn.ModuleList, run)]
+        for depth, block in enumerate(everything):
+            block.drop = drop * depth / len(everything)
         self._start_decoder()
         # The first filters are as good for scenes as for ImageNet, and the dearest to train.
         self.stem.requires_grad_(False)
@@ -166,13 +175,22 @@ def load_imagenet(network: SceneNetwork, weights: Mapping[str, Tensor]) -> None:
             cast(Tensor, convolution.bias).copy_(bias)
 
     fold(network.stem, "_conv_stem", "_bn0")
-    blocks = [cast(Bottleneck, block) for stage in network.stages for block in cast(nn.ModuleList, stage)]
-    for index, block in enumerate(blocks):
-        prefix = f"_blocks.{index}"
-        if block.expand is not None:
-            fold(block.expand, f"{prefix}._expand_conv", f"{prefix}._bn0")
-        fold(block.depthwise, f"{prefix}._depthwise_conv", f"{prefix}._bn1")
-        fold(block.project, f"{prefix}._project_conv", f"{prefix}._bn2")
+    for number, blocks in enumerate(network.stages):
+        for index, module in enumerate(cast(nn.ModuleList, blocks), start=sum(WHOLE[:number])):
+            prefix, block = f"_blocks.{index}", cast(Bottleneck, module)
+            if block.expand is not None:
+                fold(block.expand, f"{prefix}._expand_conv", f"{prefix}._bn0")
+            fold(block.depthwise, f"{prefix}._depthwise_conv", f"{prefix}._bn1")
+            fold(block.project, f"{prefix}._project_conv", f"{prefix}._bn2")
+
+
+def blocks_of(weights: Mapping[str, Tensor]) -> tuple[int, ...]:
+    """How many blocks each stage of the network has whose state this is."""
+    names = [
+        f"stages.{stage}.{block}.project.weight" for stage, most in enumerate(WHOLE) for block in range(most)
+    ]
+    held = [name.split(".")[1] for name in names if name in weights]
+    return tuple(held.count(str(stage)) for stage in range(len(STAGES)))
 
 
 def imagenet_weights() -> dict[str, Tensor]:

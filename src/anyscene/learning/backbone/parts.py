@@ -19,7 +19,8 @@ from anyscene.errors import ConfigError, DataError
 from anyscene.features.hypercolumn.backbone import read_backbone
 from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.labels import labels_by_scores
-from anyscene.features.hypercolumn.network import fit, input_size
+from anyscene.features.hypercolumn.network import input_size
+from anyscene.hierarchy import fit
 from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE, Source
 from anyscene.learning.backbone.network import SceneNetwork
 from anyscene.learning.backbone.pack import unpack

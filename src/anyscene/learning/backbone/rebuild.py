@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 from anyscene.features.hypercolumn.network import Head
 from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE
-from anyscene.learning.backbone.network import SceneNetwork
+from anyscene.learning.backbone.network import STAGES, SceneNetwork, blocks_of
 
 
 def torch_scores(
@@ -23,8 +23,9 @@ def torch_scores(
     The weights are the graph's own, so that any difference is one of arithmetic. layout: torch's usual one,
     or `torch.channels_last`, in which it is quicker.
     """
-    network = SceneNetwork({"scores": len(head.bias)})
-    network.load_state_dict(weights_of(graph, {"scores": head}))
+    weights = weights_of(graph, {"scores": head})
+    network = SceneNetwork({"scores": len(head.bias)}, blocks=blocks_of(weights))
+    network.load_state_dict(weights)
     network.eval().to(memory_format=layout)
 
     def scores(image: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -43,7 +44,9 @@ def weights_of(graph: bytes, heads: Mapping[str, Head]) -> dict[str, torch.Tenso
         for tensor in onnx.load_from_string(graph).graph.initializer
         if tensor.name.startswith("weights_")
     ]
-    names = SceneNetwork({}).state_dict()
+    # A stage's number of channels is no other convolution's, so that they tell how many blocks it has.
+    widths = [len(tensor) for tensor in stored[::2]]
+    names = SceneNetwork({}, blocks=[widths.count(stage.channels) for stage in STAGES]).state_dict()
     convolutions = [name.removesuffix(".weight") for name in names if name.endswith(".weight")]
     state: dict[str, torch.Tensor] = {}
     pairs = zip(stored[::2], stored[1::2], strict=True)

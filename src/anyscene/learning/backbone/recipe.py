@@ -16,6 +16,10 @@ class Recipe(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     steps: int = Field(6000, ge=1, description="optimiser steps in all")
+    blocks: tuple[int, ...] = Field(
+        (1, 2, 2, 3, 3, 4, 1),
+        description="how many of its first blocks each stage of EfficientNet-lite0 keeps: fewer are quicker",
+    )
     batch: int = Field(
         8, ge=1, description="images a step at full size; smaller inputs take up to twice as many"
     )

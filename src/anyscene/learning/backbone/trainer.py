@@ -77,7 +77,7 @@ def train(
     """
     counts = {name: len(names) for name, names in classes.items()}
     run = _start(counts, recipe, seed, start)
-    judged = SceneNetwork(counts)
+    judged = SceneNetwork(counts, blocks=recipe.blocks)
     judged.eval()
     verdict = ""
     label = _identity(sources, recipe, seed)
@@ -117,11 +117,12 @@ def _kin(name: str, classes: Mapping[str, Sequence[str]]) -> dict[str, Tensor]:
 
 def _start(classes: Mapping[str, int], recipe: Recipe, seed: int, start: Mapping[str, Tensor] | None) -> Run:
     torch.manual_seed(seed)
-    network = SceneNetwork(classes, recipe.drop, recipe.dropout)
+    network = SceneNetwork(classes, recipe.drop, recipe.dropout, recipe.blocks)
     if start is None:
         load_imagenet(network, imagenet_weights())
     else:
-        network.load_state_dict(start)
+        kept = network.state_dict().keys()
+        network.load_state_dict({name: value for name, value in start.items() if name in kept})
     network.to(memory_format=torch.channels_last)
     groups: dict[tuple[bool, bool], list[Tensor]] = {}
     for name, parameter in network.named_parameters():
