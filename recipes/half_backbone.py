@@ -1,6 +1,6 @@
 """Make a backbone whose main network is that of one half, to judge models on drives that nothing has seen.
 
-    python recipes/half_backbone.py a half-a.backbone
+    python recipes/half_backbone.py camvid.backbone a half-a.backbone
     anyscene train --data camvid:CamVid --split a --backbone half-a.backbone -o camvid-a.anyscene …
     anyscene evaluate --data camvid:CamVid --split b --model camvid-a.anyscene -o report-camvid-a
 
@@ -14,14 +14,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from anyscene.features.hypercolumn.backbone import MAIN, read_backbone, shipped_backbone, write_backbone
+from anyscene.features.hypercolumn.backbone import MAIN, read_backbone, write_backbone
 
 HALVES = ("a", "b")
 
 
-def main(half: str, out: Path) -> None:
+def main(backbone: Path, half: str, out: Path) -> None:
     """Put the network of one half in the main one's place."""
-    whole = read_backbone(shipped_backbone())
+    whole = read_backbone(backbone)
     other = HALVES[1 - HALVES.index(half)]
     source = {MAIN: half, other: other}
     write_backbone(
@@ -39,4 +39,4 @@ def main(half: str, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))

@@ -66,7 +66,8 @@ def costs(data, tmp_path_factory):
     steps["paint"] = StepCost(0.1, 0.0, 0.0, 1.5)
     overheads = {"start": 0.1, "step": 0.2, "region": 1e-4, "tree": 1e-5, "input": 1e-4}
     path = tmp_path_factory.mktemp("costs") / "costs.json"
-    path.write_text(json.dumps({"steps": CostModel("made up", steps).to_json(), "overheads": overheads}))
+    made_up = {"steps": CostModel("made up", steps).to_json(), "overheads": overheads}
+    path.write_text(json.dumps({**made_up, "painting": {}, "leaves": 0.1}))
     return path
 
 

@@ -20,12 +20,10 @@ from anyscene.data import Scene
 from anyscene.features.hypercolumn.crops import crop_scores, reading
 from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores
 from anyscene.features.hypercolumn.network import Head, Network, input_size
+from anyscene.features.hypercolumn.rungs import SCALES
 from anyscene.features.view import Rect
 from anyscene.hierarchy import WORKING_LONG_SIDE, fit
 from anyscene.model.kernels import BELIEF_FLOOR
-
-SCALES = (0.14, 0.2, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
-"""Input sizes relative to the working frame; all different after rounding to multiples of 32 at 480x360."""
 
 TOLERANCE = 0.002
 

@@ -18,7 +18,7 @@ from anyscene.model.chain import Chain
 from anyscene.model.costs import ActionCosts
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.nodes import Nodes, nodes_from_layers
-from anyscene.model.painting import Detail, blend_maps, paint_detail
+from anyscene.model.painting import Detail, Painter, blend_maps, paint_detail
 from anyscene.model.policies import LearnedPolicy, LinearQ
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
@@ -94,6 +94,16 @@ def measure_painting(
 
         found[name] = _milliseconds(paint, rounds)
     return found
+
+
+def measure_leaves(frame: NDArray[np.uint8], rounds: int = 15) -> float:
+    """Measure painting a frame whose leaves are the finest regions."""
+    tree = Tree(frame)
+    tree.grow(LAYERS)
+    nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
+    leaves = np.arange(nodes.start[LAYERS - 1], nodes.start[LAYERS], dtype=np.int32)
+    labels, size = np.zeros(len(leaves), np.int16), (frame.shape[0], frame.shape[1])
+    return _milliseconds(lambda: Painter(tree, nodes, leaves, size)(labels), rounds)
 
 
 def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:

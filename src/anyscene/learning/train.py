@@ -30,7 +30,7 @@ from anyscene.learning.corpus import Corpus
 from anyscene.learning.costing import action_costs, with_painting
 from anyscene.learning.extraction import Extract, branching, extract, fit_corpus_bins, to_example
 from anyscene.learning.guide import search_guide, with_long_end
-from anyscene.learning.overheads import OVERHEADS, measure_overheads, measure_painting
+from anyscene.learning.overheads import OVERHEADS, measure_leaves, measure_overheads, measure_painting
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.planning import end_with_guide, make_plans
 from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
@@ -155,10 +155,12 @@ def measure_costs(bank: Bank, data: DataSet) -> dict[str, Any]:
     """What every step costs here: the user's calibration if there is one for these sets, else a quick one."""
     model = load_calibration(calibration_key(bank)) or calibrate(bank, quick=True)
     scenes = data.split("train")
+    frame = working_frame(scenes.image(len(scenes) // 2))
     return {
         "steps": model.to_json(),
         "overheads": measure_overheads(len(data.classes)),
-        "painting": measure_painting(bank, working_frame(scenes.image(len(scenes) // 2)), len(data.classes)),
+        "painting": measure_painting(bank, frame, len(data.classes)),
+        "leaves": measure_leaves(frame),
     }
 
 
@@ -232,12 +234,12 @@ def price_actions(
     try:
         steps = CostModel.from_json(measured["steps"])
         overheads = {name: float(measured["overheads"][name]) for name in OVERHEADS}
-        maps = {str(name): float(ms) for name, ms in measured.get("painting", {}).items()}
+        maps = {str(name): float(ms) for name, ms in measured["painting"].items()}
+        leaves = float(measured["leaves"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigError(
             f"the cost file is not one of a training run ({error}); leave it out to measure"
         ) from error
-    leaves = steps.predict("paint", frame.shape[0] * frame.shape[1], 2000)[0]
     painting = max(leaves, min(maps.values(), default=0.0))
     overheads["start"] += painting
     costs = action_costs(

@@ -167,7 +167,15 @@ def test_a_torn_checkpoint_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("steps = 0", "'steps'"), ("stepz = 3", "'stepz'"), ("steps = ", "not valid TOML")]
+    ("text", "words"),
+    [
+        ("steps = 0", "'steps'"),
+        ("stepz = 3", "'stepz'"),
+        ("steps = ", "not valid TOML"),
+        ("blocks = [1, 2, 2, 3, 3, 4]", "'blocks'.*7 numbers"),
+        ("blocks = [1, 2, 2, 3, 3, 5, 1]", "'blocks'.*each from 1 to"),
+        ("blocks = [1, 2, 2, 3, 0, 4, 1]", "'blocks'.*each from 1 to"),
+    ],
 )
 def test_a_wrong_recipe_is_one_sentence(tmp_path, text, words):
     from anyscene.learning.backbone.recipe import read_recipe
@@ -223,6 +231,46 @@ def test_training_goes_on_from_a_backbone_file_as_from_the_run_that_made_it(tmp_
         assert result.exit_code == 0, result.output
         weights.append((run / "train.weights").read_bytes())
     assert weights[0] == weights[1]
+
+
+def test_training_can_leave_blocks_out_but_not_put_any_in(tmp_path):
+    from anyscene.learning.backbone.network import blocks_of
+    from anyscene.learning.backbone.pack import unpack
+
+    fewer = [1, 2, 1, 2, 3, 1, 1]
+    (tmp_path / "whole.toml").write_text(TINY)
+    (tmp_path / "fewer.toml").write_text(f"{TINY}\nblocks = {fewer}\n")
+
+    def run(recipe, start=None):
+        out = tmp_path / f"{recipe}-{'again' if start else 'first'}.backbone"
+        command = ["train-backbone", "--data", "streets:10?size=64x64", "--part", "train", "--threads", "1"]
+        command += [
+            "--recipe",
+            str(tmp_path / f"{recipe}.toml"),
+            "--run",
+            str(out.with_suffix("")),
+            "-o",
+            str(out),
+        ]
+        return CliRunner().invoke(app, command + (["--start", str(start)] if start else [])), out
+
+    result, whole = run("whole")
+    assert result.exit_code == 0, result.output
+    result, small = run("fewer", whole)
+    assert result.exit_code == 0, result.output
+    network = unpack(read_backbone(small), "train").network
+    assert list(blocks_of(network.state_dict())) == fewer
+    graph, head = read_backbone(small).graphs["train"], read_backbone(small).heads["train", "streets"]
+    assert len(graph) < len(read_backbone(whole).graphs["train"])
+    from anyscene.learning.backbone.rebuild import torch_scores
+
+    image = noise(64, 96)
+    np.testing.assert_allclose(
+        Network(graph).scores(image, head), torch_scores(graph, head)(image), atol=1e-3
+    )
+    result, _ = run("whole", small)
+    assert isinstance(result.exception, ConfigError)
+    assert "fewer than the recipe's" in str(result.exception)
 
 
 def test_a_part_that_a_backbone_file_does_not_have_is_one_sentence(tmp_path):

@@ -25,8 +25,9 @@ NETWORK = "hypercolumn"
 FOREIGN = f"{NETWORK}/foreign"
 """Array of a head that scores other classes than the model's: how many they are."""
 
-SCALES = (0.2, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
-"""Input sizes relative to the working frame, whole thousandths: their names say them exactly."""
+SCALES = (0.14, 0.2, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
+"""Input sizes relative to the working frame, whole thousandths: their names say them exactly. All different
+after rounding to multiples of 32 at 480x360."""
 
 MIRRORED = (1.0,)
 """Sizes at which there is a second rung that sees the frame mirrored, and so errs elsewhere."""

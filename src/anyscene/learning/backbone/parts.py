@@ -22,7 +22,7 @@ from anyscene.features.hypercolumn.labels import labels_by_scores
 from anyscene.features.hypercolumn.network import input_size
 from anyscene.hierarchy import fit
 from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE, Source
-from anyscene.learning.backbone.network import SceneNetwork
+from anyscene.learning.backbone.network import SceneNetwork, blocks_of
 from anyscene.learning.backbone.pack import unpack
 from anyscene.learning.backbone.part_files import Part, read_part, write_part
 from anyscene.learning.backbone.recipe import Recipe
@@ -55,7 +55,7 @@ def train_part(
     path = folder / f"{part}.weights"
     if path.exists():
         return read_part(path)
-    before = None if start is None else _earlier(start, part, datasets)
+    before = None if start is None else _earlier(start, part, datasets, recipe.blocks)
     sources = [_hold(name, dataset, part) for name, dataset in datasets.items()]
     classes = {name: dataset.classes.names for name, dataset in datasets.items()}
     held_out = {name: _sample(dataset, JUDGES[part]) for name, dataset in datasets.items()}
@@ -76,13 +76,19 @@ def train_part(
     return done
 
 
-def _earlier(start: Path, name: str, datasets: Mapping[str, DataSet]) -> Part:
+def _earlier(start: Path, name: str, datasets: Mapping[str, DataSet], blocks: Sequence[int]) -> Part:
     """The part that training goes on from; it must have been trained on the same data sets."""
     part = read_part(start / f"{name}.weights") if start.is_dir() else unpack(read_backbone(start), name)
     if part.classes != {name: dataset.classes.names for name, dataset in datasets.items()}:
         raise ConfigError(
             f"{start} was trained on other data sets or classes ({', '.join(part.classes)}); "
             "give the same --data, or leave out --start"
+        )
+    kept = blocks_of(part.network.state_dict())
+    if any(own < wanted for own, wanted in zip(kept, blocks, strict=True)):
+        raise ConfigError(
+            f"{start} has {list(kept)} blocks a stage, fewer than the recipe's {list(blocks)}; "
+            "give it those, or leave out --start"
         )
     return part
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from anyscene.errors import ConfigError
 
@@ -62,6 +62,14 @@ class Recipe(BaseModel):
         default_factory=lambda: {"camvid": 2.0, "siftflow": 2.0, "stanford": 1.0},
         description="how often each data set is drawn, relative to the others (1 when not named)",
     )
+
+    @field_validator("blocks")
+    @classmethod
+    def _known(cls, blocks: tuple[int, ...]) -> tuple[int, ...]:
+        most: tuple[int, ...] = cls.model_fields["blocks"].default
+        if len(blocks) != len(most) or any(not 1 <= b <= m for b, m in zip(blocks, most, strict=True)):
+            raise ValueError(f"it must be {len(most)} numbers, each from 1 to that of {list(most)}")
+        return blocks
 
 
 def read_recipe(path: Path) -> Recipe:
