@@ -118,8 +118,12 @@ def load_banks(
     arrays: Mapping[str, NDArray[Any]],
     backbone: Path | None,
     threads: int,
+    trees: bool = True,
 ) -> Banks:
-    """The banks that `fit_banks` fitted, and the rungs of a backbone file."""
+    """The banks that `fit_banks` fitted, and the rungs of a backbone file.
+
+    trees : whether trees will look at the rungs. If not, rungs that speak need no embedding.
+    """
 
     def bank(which: str) -> Bank:
         own = {key.removeprefix(f"{which}/"): a for key, a in arrays.items() if key.startswith(f"{which}/")}
@@ -132,7 +136,9 @@ def load_banks(
     network = read_backbone(backbone)
     head, speaks = choose_head(network, dataset.classes.names)
     mirrored = MIRRORED if speaks else ()  # blends gain by it; as features for trees it is no news
-    rungs = HonestLadder(network, head, threads=threads, speaks=speaks, mirrored=mirrored)
+    rungs = HonestLadder(
+        network, head, threads=threads, speaks=speaks, mirrored=mirrored, bare=speaks and not trees
+    )
     return Banks(crossfit, network, rungs, head, speaks)
 
 

@@ -117,7 +117,7 @@ def _stages(
     arrays = folder.arrays(
         "bank", lambda: fit_banks(data, sets, np.random.default_rng(bank_seed)) or _nothing()
     )
-    banks = load_banks(data, sets, arrays, network, 1)
+    banks = load_banks(data, sets, arrays, network, 1, trees=max(config.bundles) > 1)
     report("feature sets", 1, 1, ", ".join(banks.names))
     measured = folder.document(
         "costs", lambda: _read_costs(costs) if costs else measure_costs(banks.whole, data)

@@ -135,6 +135,7 @@ class HonestLadder:
     """Rungs for images that something is learned from: each image gets those of a part that has not seen it.
 
     backbone: with its parts. dataset: whose head to read. speaks: whether its classes are those learned.
+    bare: whether to leave out the embedding.
     Sessions are made when first needed, and kept.
     """
 
@@ -146,6 +147,7 @@ class HonestLadder:
         threads: int = 1,
         speaks: bool = True,
         mirrored: Sequence[float] = (),
+        bare: bool = False,
     ) -> None:
         if dataset not in backbone.classes:
             raise ConfigError(
@@ -157,6 +159,7 @@ class HonestLadder:
         self._mirrored = tuple(mirrored)
         self._threads = threads
         self._speaks = speaks
+        self._bare = bare
         self._parts: dict[str, dict[str, Rung]] = {}
 
     def for_image(self, image: NDArray[np.uint8]) -> dict[str, Rung]:
@@ -168,5 +171,6 @@ class HonestLadder:
         if part not in self._parts:
             network = Network(self._backbone.graphs[part], self._threads)
             head = self._backbone.heads[part, self._dataset]
+            head = head.first_rows(head.classes) if self._bare else head
             self._parts[part] = ladder(network, head, self._scales, self._speaks, self._mirrored)
         return self._parts[part]
