@@ -5,7 +5,7 @@ import pytest
 
 from anyscene.features.standins import stand_in_bank
 from anyscene.learning.costing import action_costs, with_painting
-from anyscene.learning.overheads import OVERHEADS, measure_painting
+from anyscene.learning.overheads import OVERHEADS, measure_leaves, measure_painting
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +37,8 @@ def test_painting_is_measured_for_sets_that_show_detail(bank):
     painting = measure_painting(bank, frame, 11, rounds=3)
     assert set(painting) == {"place"}
     assert painting["place"] > 0
+
+
+def test_painting_leaves_is_measured():
+    frame = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
+    assert 0 < measure_leaves(frame, rounds=3) < 1e3

@@ -63,7 +63,7 @@ def train(
     with Stages() as show:
         options: dict[str, Any] = {
             "split": split,
-            "backbone": None if without_network else backbone or shipped_backbone(),
+            "backbone": None if without_network else backbone or shipped_backbone(dataset.name),
             "costs": costs,
             "resume": resume,
             "report": show,

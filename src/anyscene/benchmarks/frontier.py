@@ -63,7 +63,7 @@ def run(request: Request) -> Iterator[Figure]:
     if request.data is None:
         raise ConfigError("bench frontier needs a data set, such as --data camvid:PATH")
     kind = request.data.split(":", 1)[0]
-    backbone = read_backbone(Path(request.model) if request.model else shipped_backbone())
+    backbone = read_backbone(Path(request.model) if request.model else shipped_backbone(kind))
     if kind not in backbone.classes:
         raise ConfigError(f"the backbone has no head for {kind}; it has {', '.join(backbone.classes)}")
     subject = _Subject(kind, open_data(request.data), backbone)

@@ -168,7 +168,7 @@ def _network(
     request: Request, trained: TrainedModel, dataset: DataSet
 ) -> tuple[tuple[Network, Head] | None, Path | None]:
     """The network to run alone, the model's own if it has one; and the backbone to fit baselines with."""
-    path = request.backbone or shipped_backbone()
+    path = request.backbone or shipped_backbone(dataset.name)
     backbone: Backbone | None = read_backbone(path) if request.backbone or path.exists() else None
     known = backbone is not None and dataset.name in backbone.classes
     if request.backbone and not known:

@@ -132,6 +132,22 @@ def test_each_image_gets_the_rungs_of_a_part_that_has_not_seen_it(graph, image):
         HonestLadder(Backbone(graphs=graphs, heads=heads, seen=seen, **shared), "y")
 
 
+def test_a_bare_ladder_has_the_classes_alone(graph, image):
+    backbone = Backbone(
+        classes={"x": ("red", "blue")},
+        graphs={"train": graph},
+        heads={("train", "x"): HEAD},
+        seen={"train": frozenset[str]()},
+        recipes={"train": {}},
+    )
+    assert len(HEAD.bias) > HEAD.classes
+    widths = [
+        HonestLadder(backbone, "x", (0.5,), bare=bare).for_image(image)[rung_name(0.5)].dimensions
+        for bare in (False, True)
+    ]
+    assert widths == [len(HEAD.bias), HEAD.classes]
+
+
 def test_the_fingerprint_tells_scales_and_heads_apart(graph):
     network = Network(graph)
     other = Head(HEAD.weight * 2, HEAD.bias, HEAD.classes)

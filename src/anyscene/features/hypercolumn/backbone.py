@@ -84,9 +84,11 @@ class Backbone:
         )
 
 
-def shipped_backbone() -> Path:
-    """Where the backbone that comes with anyscene lies."""
-    return Path(str(resources.files("anyscene"))) / "models" / "joint.backbone"
+def shipped_backbone(dataset: str = "") -> Path:
+    """Where the backbone that ships lies: a data set's own if there is one, else the joint one."""
+    models = Path(str(resources.files("anyscene"))) / "models"
+    own = models / f"{dataset}.backbone"
+    return own if dataset and own.exists() else models / "joint.backbone"
 
 
 def write_backbone(path: Path, backbone: Backbone) -> None:
