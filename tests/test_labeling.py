@@ -98,7 +98,7 @@ def test_labels_are_saved_as_png_only(tmp_path, name):
 
 
 def test_json_tells_shares_cost_and_trace():
-    step = Step("split 0.3", predicted_ms=1.0, actual_ms=1.5, leaves=12, mean_entropy=0.7)
+    step = Step("split 0.3", predicted_ms=1.0, actual_ms=1.5, leaves=12, doubt=0.7)
     told = json.loads(labeling([[0, 0, 1, -1]], cost=3.5, trace=(step,), deadline_met=True).to_json())
     assert told == {
         "width": 4,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -25,14 +25,24 @@ VOID_ID = 255
 class Step:
     """One action that was taken on the way to a labeling.
 
-    leaves and mean_entropy (nats, weighted by area) describe the state that the action led to.
+    leaves : how many there were after it. doubt : their `mean_entropy`, or a function that works it out.
     """
 
     action: str
     predicted_ms: float
     actual_ms: float
     leaves: int
-    mean_entropy: float
+    doubt: float | Callable[[], float] = field(repr=False)
+
+    @cached_property
+    def mean_entropy(self) -> float:
+        """The entropy of the leaves' beliefs after the action, in nats, weighted by area."""
+        return self.doubt() if callable(self.doubt) else self.doubt
+
+    def to_dict(self) -> dict[str, str | float]:
+        """All of it, by name."""
+        named = {field: getattr(self, field) for field in ("action", "predicted_ms", "actual_ms", "leaves")}
+        return {**named, "mean_entropy": self.mean_entropy}
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +136,6 @@ class Labeling:
                 "mean_confidence": float(self.confidence.mean()) if self.confidence.size else None,
                 "cost_ms": self.cost,
                 "deadline_met": self.deadline_met,
-                "trace": [asdict(step) for step in self.trace],
+                "trace": [step.to_dict() for step in self.trace],
             }
         )

@@ -26,8 +26,8 @@ def test_both_ways_decide_alike(seed, steps, most, share, stop_below):
     policy = some_policy(random, model, stop_below)
     foresight = Foresight(some_costs(), CostModel("made up", {}))
     limits = Most(most, most / 2)
-    fast = LearnedDecider(model, policy, foresight).decide(state, (), share, limits)
-    slow = PolicyDecider(model, policy, foresight).decide(state, (), share, limits)
+    fast = LearnedDecider(model, policy, foresight).decide(lambda: state, (), share, limits)
+    slow = PolicyDecider(model, policy, foresight).decide(lambda: state, (), share, limits)
     assert (fast is None) == (slow is None)
     if fast is not None:
         assert fast.action == slow.action
@@ -53,11 +53,11 @@ def test_by_a_deadline_the_best_plan_that_fits_is_carried_out():
     decider = LearnedDecider(model, policy, foresight, plans)
 
     def choice(most, taken=()):
-        return decider.decide(state, taken, 1.0, Most(most, most))
+        return decider.decide(lambda: state, taken, 1.0, Most(most, most))
 
     assert choice(price[dear] + 0.01).action == dear
     assert choice(price[dear] - 0.01).action == cheap
     assert choice(price[cheap] - 0.01) is None  # what is cheaper than every plan is not worth it
     assert choice(price[dear] + 0.01, (cheap,)) is None  # carried out, and no plan goes on from there
-    unplanned = LearnedDecider(model, policy, foresight).decide(state, (), 1.0, Most(np.inf, np.inf))
+    unplanned = LearnedDecider(model, policy, foresight).decide(lambda: state, (), 1.0, Most(np.inf, np.inf))
     assert choice(np.inf) == unplanned

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given
 
+from anyscene.features.sets import SCORE_FLOOR
 from anyscene.model.actions import Update, split, update
 from anyscene.model.detail import view
-from anyscene.model.kernels import SCORE_FLOOR
 from tests.worlds import CLASSES, SETS, seeds, walk_randomly
 
 WEIGHTS = (0.25, 0.7)

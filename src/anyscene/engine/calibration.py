@@ -25,6 +25,7 @@ from anyscene.model.actions import Split
 from anyscene.model.plans import Plan
 from anyscene.model.policies import Policy, RandomPolicy, Situation, StaticPolicy
 from anyscene.model.rollout import Model
+from anyscene.model.state import State
 
 LARGE_SIDES = ((540, 720), (1080, 1440), (2160, 2880), (3000, 4000))
 WALKS, QUICK_WALKS = 6, 3
@@ -127,7 +128,7 @@ def _walk(model: Model, decider: Decider, bank: Bank, image: Image, policy: Poli
     taken: list[Taken] = []
     while True:
         begun = time.thread_time()
-        decider.decide(state, (), share, Most(inf, inf))
+        decider.decide(partial(_given, state), (), share, Most(inf, inf))
         deciding = _ms_since(begun)
         situation = model.situation(state, tuple(step.action for step in taken))
         action = policy.choose(situation)
@@ -214,6 +215,10 @@ def _exceeding(typical: NDArray[np.float64], actual: NDArray[np.float64]) -> Ste
     high = max(1.0, ratio) * HIGH_MARGIN
     pad = max(LEAST_PAD_MS, float(np.quantile(actual - high * typical, HIGH_QUANTILE)))
     return StepCost(pad, 0.0, 0.0, high)
+
+
+def _given(state: State) -> State:
+    return state
 
 
 def _ms_since(begun: float) -> float:

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.model.kernels import SCORE_FLOOR
+from anyscene.features.sets import SCORE_FLOOR
 
 TRUST = 0.1
 """Power that carried beliefs are raised to: things move, and what was carried before is in them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 from typing import NamedTuple, Protocol
@@ -28,9 +28,14 @@ class Decision(NamedTuple):
 
 
 class Decider(Protocol):
-    """Chooses among the actions that typically take at most `most` milliseconds here."""
+    """Chooses among the actions that typically take at most `most` milliseconds here.
 
-    def decide(self, state: State, taken: tuple[int, ...], frame_share: float, most: Most) -> Decision | None:
+    state : gives the state after the actions `taken`; a plan does without it.
+    """
+
+    def decide(
+        self, state: Callable[[], State], taken: tuple[int, ...], frame_share: float, most: Most
+    ) -> Decision | None:
         """Return the choice; None when nothing fits or nothing is worth its cost."""
         ...
 
@@ -43,11 +48,14 @@ class PolicyDecider:
         self._policy = policy
         self._foresight = foresight
 
-    def decide(self, state: State, taken: tuple[int, ...], frame_share: float, most: Most) -> Decision | None:
+    def decide(
+        self, state: Callable[[], State], taken: tuple[int, ...], frame_share: float, most: Most
+    ) -> Decision | None:
         """Offer the policy what changes something and fits."""
-        situation = self._model.situation(state, taken)
-        predicted = self._foresight.of_actions(state, self._model.pool, situation.coverage, frame_share)
-        limit = np.where(self._model.pool.chain_of >= 0, most.update, most.split)
+        situation = self._model.situation(state(), taken)
+        pool, coverage = self._model.pool, situation.coverage
+        predicted = self._foresight.of_actions(situation.state, pool, coverage, frame_share)
+        limit = np.where(pool.chain_of >= 0, most.update, most.split)
         action = self._policy.choose(replace(situation, offered=situation.offered & (predicted <= limit)))
         if action is None:
             return None
@@ -79,27 +87,34 @@ class LearnedDecider:
             *(np.ascontiguousarray(part) for part in (q.state, q.action, q.own)),
         )
 
-    def decide(self, state: State, taken: tuple[int, ...], frame_share: float, most: Most) -> Decision | None:
+    def decide(
+        self, state: Callable[[], State], taken: tuple[int, ...], frame_share: float, most: Most
+    ) -> Decision | None:
         """Return the plan's next action, or the policy's choice among those that change something and fit."""
-        if state.steps >= self._max_steps:
-            return None
         if self._plans and most.update < inf:
-            planned = pursue(self._plans, taken, most.update / frame_share)
+            planned = (
+                None
+                if len(taken) >= self._max_steps
+                else pursue(self._plans, taken, most.update / frame_share)
+            )
             if planned is None:  # whatever is cheaper than every plan is not worth it
                 return None
             return Decision(planned.action, planned.cost, planned.ms * frame_share)
+        here = state()
+        if here.steps >= self._max_steps:
+            return None
         action, q, cost, predicted, guided = decision_kernels.rank(
-            state.layers,
-            state.area,
-            state.belief,
-            state.entropy,
-            state.previous_entropy,
-            state.active,
-            state.in_hand,
-            state.applied,
-            state.maps,
-            state.finest,
-            state.cost,
+            here.layers,
+            here.area,
+            here.belief,
+            here.entropy,
+            here.previous_entropy,
+            here.active,
+            here.in_hand,
+            here.applied,
+            here.maps,
+            here.finest,
+            here.cost,
             *self._arguments,
             np.array(remaining(self._policy.guide, taken), np.int64),
             self._policy.loyalty,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf
 from threading import Lock
@@ -21,19 +21,22 @@ from anyscene.engine.clock import Budget, Clock, parse_budget
 from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
 from anyscene.engine.foresight import REFERENCE, Foresight, Most, foresee, frame_share
+from anyscene.engine.trail import Trail, plain_blend
 from anyscene.errors import ConfigError, DataError
 from anyscene.features import Bank, FeatureSet
 from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.features.memory import keep_freed_memory
+from anyscene.features.sets import SCORE_FLOOR
 from anyscene.labeling import Labeling, Step
 from anyscene.model.actions import Action, Pool, Split, advance
-from anyscene.model.kernels import SCORE_FLOOR
+from anyscene.model.chain import Chain
 from anyscene.model.painting import (
     Detail,
     Painted,
     add_leaves,
     cell_beliefs,
     leaf_answers,
+    paint_at,
     paint_scores,
     show,
 )
@@ -71,6 +74,12 @@ class Learned:
     def action_names(self) -> tuple[str, ...]:
         """Every action of the pool in words."""
         return tuple(describe_action(action, self.model.pool) for action in self.model.pool.actions)
+
+    @cached_property
+    def plain_blends(self) -> dict[Action, Chain]:
+        """The actions whose labels need no beliefs of leaves, and their blends."""
+        blends = {action: plain_blend(action, self.model.pool) for action in self.model.pool.actions}
+        return {action: chain for action, chain in blends.items() if chain}
 
 
 class Engine:
@@ -133,6 +142,11 @@ class Engine:
                 self._siblings[threads] = sibling
             return self._siblings[threads]
 
+    def by_plan(self, plan: Plan) -> Engine:
+        """Return this engine with a single plan, and the cheapest as its insurance, for every deadline."""
+        learned = replace(self.learned, plans=(self.learned.plans[0], plan))
+        return Engine(learned, self.foresight, self._bank, self.threads)
+
     def warm_up(self) -> None:
         """Compile or load whatever labeling runs, by labeling noise; confidence is painted when asked for."""
         random = np.random.default_rng(0)
@@ -148,8 +162,7 @@ class Engine:
             for action in model.pool.actions:
                 follow = advance(follow, action, model.pool, run.look(), 0.0)
                 for state in (advance(model.start(), action, model.pool, run.look(), 0.0), follow):
-                    run.state = state
-                    run.labeling().confidence.max()
+                    run.show(state, size[:2]).confidence().max()
 
     def begin(self, image: NDArray[np.uint8], budget: Budget = None, carried: Carried | None = None) -> Run:
         """Begin to label an image, to be advanced action by action.
@@ -209,7 +222,6 @@ class Run:
     ) -> None:
         self.clock = clock
         self.carried = carried
-        self.state = learned.model.start()
         self.evidence: LazyEvidence | None = None
         self.steps: list[Step] = []
         self.deciding_ms = 0.0
@@ -219,31 +231,55 @@ class Run:
         self._bank = bank
         self._image = image
         self.taken: tuple[int, ...] = ()
+        self._trail = Trail(learned.model.start(), learned.model.pool)
+        self._plain: Chain | None = None  # the blend that the labels show, if they need no leaves
         self._predicted_ms = self._actual_ms = 0.0
+        self._is_whole = True  # whether nothing was split
         self._size = (image.shape[0], image.shape[1])
         self.frame_share = frame_share(self._size)
         shows_detail = bool(learned.model.pool.ladder)
         self._reserve = foresight.painting(self._size, shows_detail) if clock.has_deadline else 0.0
         self._framing = foresight.framing(self._size)
 
+    @property
+    def state(self) -> State:
+        """Where the run stands."""
+        return self._trail.state(self.evidence)
+
     def advance(self) -> bool:
         """Take the next action that fits and is worth it; tell whether there was one."""
         begun = self.clock.elapsed()
-        decision = self._decider.decide(self.state, self.taken, self.frame_share, self._most_that_fits())
+        most = self._most_that_fits()
+        decision = self._decider.decide(lambda: self.state, self.taken, self.frame_share, most)
         self.deciding_ms += self.clock.elapsed() - begun
         if decision is None:
             return False
-        pool = self._learned.model.pool
-        action, name = pool.actions[decision.action], self._learned.action_names[decision.action]
+        action, name = self.pool.actions[decision.action], self._learned.action_names[decision.action]
         # The first action waits for the working frame.
         predicted = decision.predicted_ms + (self._framing if self.evidence is None else 0.0)
         try:
-            with self.step(name, predicted, begun):
-                self.state = advance(self.state, action, pool, self.look(), decision.cost)
+            with self._step(name, predicted, begun):
+                self._take(action, decision.cost)
         except OutOfTime:  # the state before the action stands
             return False
         self.taken = (*self.taken, decision.action)
         return True
+
+    def _take(self, action: Action, cost: float) -> None:
+        """Carry out an action; what nobody needs before the deadline is left for later."""
+        evidence = self.look()
+        blend = self._learned.plain_blends.get(action) if self.clock.has_deadline else None
+        self._trail.take(action, cost)
+        try:
+            if blend and self._is_whole and not self.carried:
+                evidence.extract(blend, self.pool)
+                self._plain = blend
+            else:
+                self._is_whole = len(self._trail.state(evidence).leaves) == 1
+                self._plain = None
+        except OutOfTime:
+            self._trail.give_up()
+            raise
 
     def finish(self, until: float | None = None) -> None:
         """Advance until nothing fits or is worth it, or the mean confidence is `until`."""
@@ -258,13 +294,16 @@ class Run:
         return self.evidence
 
     @contextmanager
-    def step(self, name: str, predicted_ms: float, begun: float | None = None) -> Iterator[None]:
-        """Note what the block does to the state as one step of the trace."""
-        begun = self.clock.elapsed() if begun is None else begun
+    def _step(self, name: str, predicted_ms: float, begun: float) -> Iterator[None]:
+        """Note the action that the block takes as one step of the trace."""
         yield
         ended = self.clock.elapsed()
-        entropy = float(self.state.area @ self.state.entropy)
-        self.steps.append(Step(name, predicted_ms, ended - begun, len(self.state.leaves), entropy))
+        number = len(self.taken) + 1
+        entropy = partial(self._trail.mean_entropy, self.evidence, number)
+        leaves = 1 if self._is_whole else len(self.state.leaves)
+        self.steps.append(
+            Step(name, predicted_ms, ended - begun, leaves, entropy if self._plain else entropy())
+        )
         self._predicted_ms += predicted_ms
         self._actual_ms += ended - begun
         self.deciding_ms += self.clock.elapsed() - ended
@@ -280,15 +319,24 @@ class Run:
         if not 0 <= until <= 1:
             raise ConfigError(f"until is a mean confidence between 0 and 1, found {until}")
         height, width = self._size
-        glance = self.show(self.state, (max(1, height // GLANCE), max(1, width // GLANCE)))
+        glance = self._show((max(1, height // GLANCE), max(1, width // GLANCE)))
         return float(glance.confidence().mean()) >= until
 
     def labeling(self) -> Labeling:
         """Paint the state at the size of the image."""
-        label_map, confidence = self.show(self.state, self._size)
+        label_map, confidence = self._show(self._size)
         cost = self.clock.elapsed()
         met = cost <= self.clock.budget if self.clock.has_deadline else None
         return Labeling(label_map, confidence, self.classes, cost, tuple(self.steps), met)
+
+    def _show(self, size: tuple[int, int]) -> Painted:
+        """Paint what the run has come to."""
+        if self._plain is None or self.evidence is None:
+            return self.show(self.state, size)
+        evidence = self.evidence
+        leaves = np.zeros((1, self.pool.classes), np.float32), np.zeros(1, np.int32)
+        detail = evidence.blend(self._plain, self.pool, self._trail.state(None, 0).belief[0])
+        return paint_at(size, detail, *leaves, evidence.tree, evidence.nodes(0), self._learned.temperature)
 
     def show(self, state: State, size: tuple[int, int]) -> Painted:
         """Paint one of the run's states at a size (height, width)."""

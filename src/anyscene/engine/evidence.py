@@ -10,6 +10,7 @@ from anyscene.features import Bank, Ledger, RegionFeatures, View
 from anyscene.features.layers import growth_work
 from anyscene.hierarchy import LAYERS, Tree, working_frame
 from anyscene.model.actions import Pool
+from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.kernels import add_log_scores
 from anyscene.model.nodes import Nodes, nodes_from_layers
 from anyscene.model.painting import Detail, blend_maps
@@ -65,9 +66,27 @@ class LazyEvidence:
             name, weight = pool.sets[shown], float(state.detail[shown])
             means = self.class_scores(name, state.leaves, pool.classes)
             add_log_scores(means, weight, of_leaves)
-            weighted.append((weight, self._regions.map_of(name)))
-        scores = blend_maps(weighted, pool.classes)
+            weighted.append((weight, self._regions.log_scores(name, pool.classes)))
+        scores = blend_maps(weighted)
         return Detail(scores, of_leaves, self._regions.view.colors(scores.shape[0], scores.shape[1]))
+
+    def extract(self, chain: Chain, pool: Pool) -> None:
+        """Make the maps that a chain's blend looks at; nothing is pooled."""
+        for source in chain.blend_source.tolist():
+            if source != PARENT_BELIEF:
+                self._regions.extract(pool.sets[source])
+
+    def blend(self, chain: Chain, pool: Pool, prior: NDArray[np.float32]) -> Detail:
+        """Return what a `plain_blend` shows in the image as a whole, whose leaf then adds nothing to it."""
+        weighted = []
+        own = chain.blend_bias.copy()
+        for source, weight in zip(chain.blend_source.tolist(), chain.blend_weight.tolist(), strict=True):
+            if source == PARENT_BELIEF:
+                add_log_scores(prior[None], weight, own[None])
+            else:
+                weighted.append((weight, self._regions.log_scores(pool.sets[source], pool.classes)))
+        scores = blend_maps(weighted)
+        return Detail(scores, -own[None], self._regions.view.colors(scores.shape[0], scores.shape[1]))
 
 
 _ROOT = nodes_from_layers([np.zeros(1, np.int32)], [np.ones(1, np.float32)])

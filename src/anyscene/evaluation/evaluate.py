@@ -10,6 +10,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from anyscene.data import DataSet, SceneList
@@ -23,7 +24,7 @@ from anyscene.evaluation.pace import Pace, in_model_time
 from anyscene.evaluation.results import results_document, this_machine, write_results
 from anyscene.evaluation.scores import Curve, Scores, anytime_scores, budget_grid, fixed_scores
 from anyscene.evaluation.systems import DATA_TERM, SYSTEMS, names
-from anyscene.evaluation.traces import Trace
+from anyscene.evaluation.traces import Trace, priced_anew
 from anyscene.evaluation.work import LAZY, MODEL_CLOCK, UPFRONT, WALL_CLOCK, Job, Report, trace_images
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone, shipped_backbone
 from anyscene.features.hypercolumn.keys import image_key
@@ -116,14 +117,18 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
         )
         anytime = tuple(key for key in systems if SYSTEMS[key].anytime)
         traces = trace_images(job, (*anytime, *fitted), request.processes, report)
-        scores = _scores(traces)
+        alone: Scores | None = None
         if network and "cnn" in systems:
             report("network alone", 0, 1, "")
             pace = Pace(trained) if request.clock == MODEL_CLOCK else None
-            timed = _frontier_scores(*network, scenes.pick(indices), pace)
-            scores["CNN"] = in_model_time(timed, pace.ratio) if pace else timed
+            alone = _frontier_scores(*network, scenes.pick(indices), pace, "dnmd" in traces)
             about["pace"] = pace.ratio if pace else 1.0
+            if pace:
+                alone = in_model_time(alone, pace.ratio)
+                if "dnmd" in traces:
+                    traces["dnmd"] = [priced_anew(trace, pace.plan_costs) for trace in traces["dnmd"]]
             report("network alone", 1, 1, "")
+        scores = _scores(traces) | ({"CNN": alone} if alone else {})
     notes = (*notes, *_warnings(dataset, scenes, indices, request, backbone))
     about["notes"] = list(notes)
     document = results_document(about, list(scores.values()), headline(scores))
@@ -145,9 +150,21 @@ def _scores(traces: dict[str, list[Trace]]) -> dict[str, Scores]:
     return scores
 
 
-def _frontier_scores(network: Network, head: Head, scenes: SceneList, pace: Pace | None) -> Scores:
-    """The network alone, timed in turns with the model if its pace is wanted; its loss is of pixels."""
-    timer, beside = (time.thread_time, pace.time) if pace else (time.perf_counter, None)
+def _frontier_scores(
+    network: Network, head: Head, scenes: SceneList, pace: Pace | None, plans: bool
+) -> Scores:
+    """The network alone, timed in turns with the model if its pace is wanted; its loss is of pixels.
+
+    plans : whether to time the model's plans as well.
+    """
+
+    def beside(image: NDArray[np.uint8]) -> None:
+        if pace:
+            pace.time(image)
+        if pace and plans:
+            pace.time_plans(image)
+
+    timer = time.thread_time if pace else time.perf_counter
     measured = measure_frontier(network, head, scenes, clock=timer, beside=beside)
     points = sorted(measured, key=lambda point: point.cost_ms)
     plain = replace(head, weight=head.weight[: head.classes], bias=head.bias[: head.classes])

@@ -23,16 +23,24 @@ from anyscene.model.modelfile import TrainedModel
 TIMED_IMAGES = 16
 ROUNDS = 2
 
+DISTANT = "10min"
+"""A deadline that every plan meets."""
+
 
 class Pace:
-    """Labels images without a limit: CPU time from the image to the labels, over the cost by the model."""
+    """Labels images without a limit: CPU time from the image to the labels, over the cost by the model.
+
+    Whatever is timed is done twice: the first time finds the caches as something else left them.
+    """
 
     def __init__(self, trained: TrainedModel) -> None:
         self._engine = prepare(learned_from(trained))
         self._ratios: list[float] = []
+        self._planned = [self._engine.by_plan(plan) for plan in trained.plans]
+        self._plan_ms: list[list[float]] = []
 
     def time(self, image: NDArray[np.uint8]) -> None:
-        """Label one more image, twice: the first time finds the caches as something else left them."""
+        """Label one more image."""
         for _ in range(2):
             begun = time.thread_time()
             run = self._engine.begin(image)
@@ -41,10 +49,26 @@ class Pace:
             took = time.thread_time() - begun
         self._ratios.append(took * 1e3 / run.state.cost)
 
+    def time_plans(self, image: NDArray[np.uint8]) -> None:
+        """Label one more image by each plan, as a deadline that is just right for it would."""
+        took = []
+        for engine in self._planned:
+            for _ in range(2):
+                begun = time.thread_time()
+                engine.label(image, DISTANT)
+                ended = time.thread_time()
+            took.append(1e3 * (ended - begun))
+        self._plan_ms.append(took)
+
     @property
     def ratio(self) -> float:
         """The median over the images so far."""
         return median(self._ratios)
+
+    @property
+    def plan_costs(self) -> NDArray[np.float64]:
+        """What the plans take, in the model's milliseconds; medians over the images so far, float64[P]."""
+        return np.asarray(np.median(np.array(self._plan_ms), axis=0) / self.ratio, np.float64)
 
 
 def measure_pace(trained: TrainedModel, scenes: SceneList) -> float:

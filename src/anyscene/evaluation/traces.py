@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,11 @@ def join_ends(traces: Sequence[Trace]) -> Trace:
         for part in ("cost", "loss", "counts")
     )
     return Trace(np.maximum.accumulate(cost), loss, counts, np.arange(len(traces)))
+
+
+def priced_anew(trace: Trace, costs: NDArray[np.float64]) -> Trace:
+    """A trace by deadline whose plans cost so many milliseconds, float64[K - 1]."""
+    return replace(trace, cost=np.maximum.accumulate(np.concatenate([trace.cost[:1], costs])))
 
 
 def count_by_region(truth: NDArray[np.int64], labels: NDArray[np.integer]) -> Counts:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +45,7 @@ class RegionFeatures:
         view.shrunk = tree.shrunk
         self.layers = Layers(tree, view.ledger)
         self._pieces: dict[tuple[str, int], list[Piece]] = {}
+        self._poolable: dict[int, Piece] = {}
         self._tiles: dict[str, Tiles] = {}
         self._pooled: dict[tuple[str, int], _Pooled] = {}
         self._features: dict[tuple[str, int], tuple[int, NDArray[np.float32]]] = {}
@@ -68,11 +68,12 @@ class RegionFeatures:
             self._features[name, layer] = known
         return known[1]
 
-    def map_of(self, name: str) -> NDArray[Any]:
-        """The map of a set whose whole frame was extracted."""
+    def log_scores(self, name: str, classes: int) -> NDArray[np.float32]:
+        """Log-scores of the cells of a set's map, whose whole frame was extracted; see `FeatureSet`."""
         chosen = self.bank[name]
         pieces = self._pieces.get((name, self._stride(chosen, 0)), [])
-        return next(piece.values for piece in pieces if self._is_whole(piece.rect))
+        whole = next(piece.values for piece in pieces if self._is_whole(piece.rect))
+        return chosen.log_scores(whole, classes)
 
     def covered(self, name: str, layer: int) -> NDArray[np.bool_]:
         """bool[n], the regions of a layer that lie wholly in what was extracted of a set."""
@@ -177,13 +178,13 @@ class RegionFeatures:
         done = self._pieces_in(chosen, layer)
         if done < len(pieces) and self._is_averaged(chosen, layer, pieces[-1].rect):
             with self.view.ledger.charge(self._pool_work(chosen, layer)):
-                sums = average(pieces[-1], self.layers.blocks(layer))
+                sums = average(self._to_pool(chosen, pieces[-1]), self.layers.blocks(layer))
             self._pooled[chosen.name, layer] = _Pooled(sums, len(pieces))
         elif done < len(pieces):
             lagging = [k for k in self.layers.level(layer) if self._pieces_in(chosen, k) == done]
             with self.view.ledger.charge(self._pool_work(chosen, layer)):
                 for piece in pieces[done:]:
-                    self._pool_piece(chosen, piece, lagging)
+                    self._pool_piece(chosen, self._to_pool(chosen, piece), lagging)
             for current in lagging:
                 self._pooled[chosen.name, current].pieces = len(pieces)
         return self._pooled[chosen.name, layer].sums
@@ -191,6 +192,12 @@ class RegionFeatures:
     def _pieces_in(self, chosen: FeatureSet, layer: int) -> int:
         pooled = self._pooled.get((chosen.name, layer))
         return 0 if pooled is None else pooled.pieces
+
+    def _to_pool(self, chosen: FeatureSet, piece: Piece) -> Piece:
+        """What of a piece is pooled; made once, when something is."""
+        if id(piece) not in self._poolable:
+            self._poolable[id(piece)] = replace(piece, values=chosen.poolable(piece.values))
+        return self._poolable[id(piece)]
 
     def _pool_piece(self, chosen: FeatureSet, piece: Piece, lagging: list[int]) -> None:
         assert chosen.pooling is not None

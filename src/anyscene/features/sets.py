@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +23,9 @@ PAPER_SETS = ("color", "position", "texture", "lbp", "hog", "sift", "geometry", 
 """The paper's sets but for the hypercolumn, which has no module here: its rungs come from a backbone."""
 
 SET_MODULES = (*PAPER_SETS, "place")
+
+SCORE_FLOOR = np.float32(1e-4)
+"""A source that rules a class out is believed no further than this."""
 
 SHAPES = "shapes"
 """What a set that describes the shapes of regions names among its needs."""
@@ -64,6 +68,17 @@ class FeatureSet:
         block of `stride`, the last ones cut short by the frame. Others may return any resolution.
         """
         raise NotImplementedError
+
+    def poolable(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What of a map is pooled; most maps are as they are."""
+        return values
+
+    def log_scores(self, values: NDArray[np.float32], classes: int) -> NDArray[np.float32]:
+        """Log-probabilities of the classes in each cell of a map, float32[h, w, classes], a new array.
+
+        For sets that are fine enough to label pixels by; but for something that all classes share.
+        """
+        return np.asarray(cv2.log(np.maximum(values[..., :classes], SCORE_FLOOR)))
 
     def features(self, pooled: NDArray[np.float32], shapes: Callable[[], Shapes]) -> NDArray[np.float32]:
         """Features float32[n, dimensions] of a layer's regions from what was pooled of the map.

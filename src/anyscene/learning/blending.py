@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from anyscene.features.sets import SCORE_FLOOR
 from anyscene.model import kernels
 
 
@@ -49,7 +50,7 @@ def fit_blend(
     the network's training gave rare classes, and those are hardly ever named.
     """
     constant = np.broadcast_to(np.log(prior), truth.shape)
-    logs = np.array([*(np.log(np.maximum(source, kernels.SCORE_FLOOR)) for source in chances), constant])
+    logs = np.array([*(np.log(np.maximum(source, SCORE_FLOOR)) for source in chances), constant])
     weight = weight * (truth @ prior**-rare_power)
     share = (weight / weight.sum(dtype=np.float64)).astype(np.float32)
 

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.features import Bank, View
+from anyscene.features import Bank, FeatureSet, View
 from anyscene.hierarchy import LAYERS, Tree
 from anyscene.model.actions import Action, Pool, Split, Update, split, update
 from anyscene.model.chain import Chain
@@ -85,10 +85,10 @@ def measure_painting(
     for name, chosen in bank.items():
         if not chosen.fineness:
             continue
-        chances = chosen.extract(view, view.rect, 0)
+        values = chosen.extract(view, view.rect, 0)
 
-        def paint(chances: NDArray[np.float32] = chances) -> object:
-            scores = blend_maps([(1.0, chances)], classes)
+        def paint(chosen: FeatureSet = chosen, values: NDArray[np.float32] = values) -> object:
+            scores = blend_maps([(1.0, chosen.log_scores(values, classes))])
             detail = Detail(scores, of_root, view.colors(scores.shape[0], scores.shape[1]))
             return paint_detail(detail, of_root, root, tree, nodes, 1.2, size)
 
@@ -114,14 +114,14 @@ def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
     tree.grow(LAYERS)
     nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
     coarse = random.dirichlet(np.full(classes, 0.1), (6, 8)).astype(np.float32)
-    chances, smaller = (cv2.resize(coarse, size) for size in ((60, 45), (30, 23)))
+    logs, smaller = (np.log(cv2.resize(coarse, size)) for size in ((60, 45), (30, 23)))
     found = {}
     for layer in (0, LAYERS // 2, LAYERS - 1):
         leaves = np.arange(nodes.start[layer], nodes.start[layer + 1], dtype=np.int32)
         of_leaf = random.uniform(-0.2, 0.2, (len(leaves), classes)).astype(np.float32)
 
         def paint(leaves: NDArray[np.int32] = leaves, of_leaf: NDArray[np.float32] = of_leaf) -> object:
-            scores = blend_maps([(0.5, chances), (0.2, smaller)], classes)
+            scores = blend_maps([(0.5, logs.copy()), (0.2, smaller.copy())])
             detail = Detail(scores, np.zeros_like(of_leaf), view.colors(scores.shape[0], scores.shape[1]))
             return paint_detail(detail, of_leaf, leaves, tree, nodes, 1.2, DETAIL_FRAME)
 

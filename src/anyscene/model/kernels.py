@@ -8,11 +8,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from anyscene.features.sets import SCORE_FLOOR
+
 # No class is ever ruled out: a floor keeps the log finite and lets later evidence revive a class.
 BELIEF_FLOOR = np.float32(1e-5)
-
-SCORE_FLOOR = np.float32(1e-4)
-"""A source that rules a class out is believed no further than this."""
 
 
 @njit(cache=True, nogil=True)
@@ -145,6 +144,15 @@ def paint(
             blocks = regions[rows[y]]
             for x in range(width):
                 line[x] = values[blocks[columns[x]]]
+
+
+@njit(cache=True, nogil=True)
+def add_row(scores: NDArray[np.float32], row: NDArray[np.float32]) -> None:
+    """Add the same, float32[C], to the scores of every cell, float32[h, w, C]."""
+    for y in range(scores.shape[0]):
+        for x in range(scores.shape[1]):
+            for k in range(scores.shape[2]):
+                scores[y, x, k] += row[k]
 
 
 @njit(cache=True, nogil=True)

@@ -59,16 +59,15 @@ class Painter:
         return out
 
 
-def blend_maps(weighted: Sequence[tuple[float, NDArray[np.float32]]], classes: int) -> NDArray[np.float32]:
-    """Σ weight·log(chance) of maps of class probabilities, float32[h, w, C…], in the cells of the largest."""
-    height, width = max((chances.shape[:2] for _, chances in weighted), key=lambda cells: cells[0] * cells[1])
+def blend_maps(weighted: Sequence[tuple[float, NDArray[np.float32]]]) -> NDArray[np.float32]:
+    """Σ weight·log-scores of maps, float32[h, w, C], which are overwritten, in the cells of the largest."""
+    height, width = max((logs.shape[:2] for _, logs in weighted), key=lambda cells: cells[0] * cells[1])
     total: NDArray[np.float32] | None = None
-    for weight, chances in weighted:
-        logs = cv2.log(np.maximum(chances[..., :classes], kernels.SCORE_FLOOR))
+    for weight, logs in weighted:
         logs *= np.float32(weight)
         if logs.shape[:2] != (height, width):
             logs = cv2.resize(logs, (width, height), interpolation=cv2.INTER_LINEAR)
-        total = np.asarray(logs) if total is None else total + logs
+        total = np.asarray(logs) if total is None else np.add(total, logs, out=total)
     assert total is not None
     return total
 
@@ -133,7 +132,7 @@ def add_leaves(
 ) -> NDArray[np.float32]:
     """Add to the scores of each cell, float32[h, w, C], those of the leaf at its centre, float32[N, C]."""
     if len(leaves) == 1:  # the image as a whole
-        scores += of_leaf[0]
+        kernels.add_row(scores, of_leaf[0])
         return scores
     rows = np.arange(len(leaves), dtype=np.int32)
     leaf_of_cell = Painter(tree, nodes, leaves, (scores.shape[0], scores.shape[1]))(rows)
@@ -149,10 +148,24 @@ def show(
         labels, confidence = leaf_answers(state, temperature)
         paint = Painter(tree, nodes, state.leaves, size)
         return Painted(paint(labels), partial(paint, confidence))
-    # No map is finer than the working frame: a larger image repeats its pixels.
+    return paint_at(size, detail, state.log_belief, state.leaves, tree, nodes, temperature)
+
+
+def paint_at(
+    size: tuple[int, int],
+    detail: Detail,
+    log_belief: NDArray[np.float32],
+    leaves: NDArray[np.int32],
+    tree: Tree,
+    nodes: Nodes,
+    temperature: float,
+) -> Painted:
+    """Paint detail (`paint_detail`) at any size. No map is finer than the working frame, so a larger image
+    repeats its pixels.
+    """
     frame = (tree.size[0], tree.size[1])
     small = size if size[0] * size[1] <= frame[0] * frame[1] else frame
-    painted = paint_detail(detail, state.log_belief, state.leaves, tree, nodes, temperature, small)
+    painted = paint_detail(detail, log_belief, leaves, tree, nodes, temperature, small)
     if small == size:
         return painted
     return Painted(_repeated(painted.labels, size), partial(_repeated_confidence, painted.confidence, size))

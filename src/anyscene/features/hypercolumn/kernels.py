@@ -12,14 +12,17 @@ Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def below_highest(values: Array, below: Array) -> None:
-    """How far the first columns of float32[n, columns] lie below their highest, into float32[n, classes]."""
+def below_highest(values: Array, below: Array, lowest: Any) -> None:
+    """How far the first columns of float32[n, columns] lie below their highest, into float32[n, classes].
+
+    lowest : none lies further below.
+    """
     for row in range(below.shape[0]):
         highest = values[row, 0]
         for k in range(1, below.shape[1]):
             highest = max(highest, values[row, k])
         for k in range(below.shape[1]):
-            below[row, k] = values[row, k] - highest
+            below[row, k] = max(values[row, k] - highest, lowest)
 
 
 @njit(cache=True, nogil=True)
@@ -38,10 +41,10 @@ def best_classes(scores: Array, classes: int, labels: Array) -> None:
     """The class with the highest score in each cell of float32[h, w, columns], into int16[h, w]."""
     for y in range(scores.shape[0]):
         for x in range(scores.shape[1]):
-            best = 0
+            best, highest = 0, scores[y, x, 0]
             for k in range(1, classes):
-                if scores[y, x, k] > scores[y, x, best]:
-                    best = k
+                best = k if scores[y, x, k] > highest else best
+                highest = max(scores[y, x, k], highest)
             labels[y, x] = best
 
 

@@ -13,10 +13,10 @@ from anyscene.errors import ConfigError
 from anyscene.features.hypercolumn.backbone import Backbone
 from anyscene.features.hypercolumn.crops import crop_scores, reading
 from anyscene.features.hypercolumn.keys import image_key
-from anyscene.features.hypercolumn.labels import make_chances
+from anyscene.features.hypercolumn.labels import floored_scores, make_chances
 from anyscene.features.hypercolumn.network import Head, Network, input_size
 from anyscene.features.pooling import Pooling
-from anyscene.features.sets import FeatureSet
+from anyscene.features.sets import SCORE_FLOOR, FeatureSet
 from anyscene.features.view import Rect, View
 
 NETWORK = "hypercolumn"
@@ -32,13 +32,14 @@ after rounding to multiples of 32 at 480x360."""
 MIRRORED = (1.0,)
 """Sizes at which there is a second rung that sees the frame mirrored, and so errs elsewhere."""
 
+LOWEST = np.log(SCORE_FLOOR)
 
 TWIN = 1e-4
 """By so much is a mirrored rung's map said to be finer than its twin's: sets are put in order by it."""
 
 
 class Rung(FeatureSet):
-    """Class probabilities and an embedding from the network at one input size, averaged over regions.
+    """Class scores and an embedding from the network at one input size; probabilities, averaged, of regions.
 
     A piece may be any rectangle of the frame. The network reads a margin around it, so that scores inside are
     nearly those of the whole frame; not quite, so pieces stand alone.
@@ -50,7 +51,7 @@ class Rung(FeatureSet):
     pooling = Pooling.MEAN
     stride = 0
     local = False
-    version = 2
+    version = 3
 
     def __init__(
         self, network: Network, head: Head, scale: float, speaks: bool = True, mirrored: bool = False
@@ -72,10 +73,17 @@ class Rung(FeatureSet):
             fitted, rect = np.ascontiguousarray(fitted[:, ::-1]), _mirror(rect, view.size[1])
         part = reading(rect, view.size, self.scale)
         scores = crop_scores(self._network, self._head, fitted, part, view.deadline)
-        if self.mirrored:
-            scores = np.ascontiguousarray(scores[:, ::-1])
-        make_chances(scores, self._head.classes)
-        return scores
+        return np.ascontiguousarray(scores[:, ::-1]) if self.mirrored else scores
+
+    def poolable(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Class probabilities, and the embedding as it is."""
+        chances = values.copy()
+        make_chances(chances, self._head.classes)
+        return chances
+
+    def log_scores(self, values: NDArray[np.float32], classes: int) -> NDArray[np.float32]:
+        """The network's own scores, floored as far below the highest as probabilities are below 1."""
+        return floored_scores(values, classes, LOWEST)
 
     def extraction_pixels(self, rect: Rect, frame: tuple[int, int]) -> int:
         """The size of the network's input, margin included, which decides its cost."""
