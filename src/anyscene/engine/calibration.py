@@ -16,6 +16,7 @@ from anyscene.engine import foresight
 from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
 from anyscene.engine.foresight import Foresight, Most, foresee, frame_share
+from anyscene.engine.trail import plain_blend
 from anyscene.features import Bank, Charge, Work, calibration
 from anyscene.features.costs import CostModel, StepCost, calibration_key, load_calibration, save_calibration
 from anyscene.hierarchy import LAYERS, working_frame
@@ -84,9 +85,11 @@ def with_own_steps(
     images = calibration.calibration_images(1, seed=1)
     decider = decider_for(model, policy, Foresight(model.costs, base))
 
-    def walk_again(image: Image, new_policy: Callable[[], Policy]) -> list[list[Taken]]:
+    def walk_again(
+        image: Image, new_policy: Callable[[], Policy], by_deadline: bool = False
+    ) -> list[list[Taken]]:
         """The same walk several times over: what disturbs one of them is told from what is slow."""
-        return [_walk(model, decider, bank, image, new_policy()) for _ in range(rounds)]
+        return [_walk(model, decider, bank, image, new_policy(), by_deadline) for _ in range(rounds)]
 
     def at_random(seed: int) -> Callable[[], Policy]:
         return lambda: RandomPolicy(np.random.default_rng(seed))
@@ -99,7 +102,9 @@ def with_own_steps(
     walks += [walk_again(image, partial(StaticPolicy, both)) for image in images[:2]]
     # Under a deadline plans are carried out, image after image: random walks find colder caches.
     carried_out = [
-        walk_again(image, partial(StaticPolicy, plan.actions)) for plan in plans for image in images[:2]
+        walk_again(image, partial(StaticPolicy, plan.actions), by_deadline=True)
+        for plan in plans
+        for image in images[:2]
     ]
     charges = [c for again in walks for walk in again for step in walk for c in (step.deciding, step.own)]
     for leaves, ms in measure_detail(model.pool.classes, rounds).items():
@@ -120,8 +125,10 @@ def with_own_steps(
     return CostModel(base.key, {**steps.steps, **_whole_actions(of_random, of_plans, model, steps, bank)})
 
 
-def _walk(model: Model, decider: Decider, bank: Bank, image: Image, policy: Policy) -> list[Taken]:
-    """Label an image as a policy says and measure each action."""
+def _walk(
+    model: Model, decider: Decider, bank: Bank, image: Image, policy: Policy, by_deadline: bool
+) -> list[Taken]:
+    """Label an image as a policy says and measure each action; by a deadline, beliefs may wait."""
     evidence = LazyEvidence(image, bank)
     share = frame_share((image.shape[0], image.shape[1]))
     state = model.start()
@@ -135,9 +142,15 @@ def _walk(model: Model, decider: Decider, bank: Bank, image: Image, policy: Poli
         if action is None:
             return taken
         charged = len(evidence.ledger.charges)
+        blend = plain_blend(model.pool.actions[action], model.pool) if by_deadline else None
         begun = time.thread_time()
-        after = model.advance(situation, action, evidence)
-        ms = _ms_since(begun)
+        if blend and len(state.leaves) == 1:
+            evidence.extract(blend, model.pool)
+            ms = _ms_since(begun)
+            after = model.advance(situation, action, evidence)
+        else:
+            after = model.advance(situation, action, evidence)
+            ms = _ms_since(begun)
         own = max(0.0, ms - sum(charge.ms for charge in evidence.ledger.charges[charged:]))
         taken.append(
             Taken(
