@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from anyscene.engine.calibration import calibrate, calibration_for
+from anyscene.engine.calibration import _decisions, calibrate, calibration_for
 from anyscene.engine.clock import Clock
 from anyscene.engine.deciding import decider_for
 from anyscene.engine.engine import CARRIED_CELL, Engine, Run
+from anyscene.engine.evidence import LazyEvidence
 from anyscene.engine.foresight import OWN_STEPS, Foresight
 from anyscene.errors import ConfigError, DataError
 from anyscene.features.costs import CostModel, StepCost
@@ -275,6 +276,18 @@ def test_a_calibration_is_kept_and_made_again_when_a_step_is_missing(engine):
         CostModel(kept.key, {name: kept.steps[name] for name in kept.steps if name != "action:split"})
     )
     assert "action:split" in calibration_for(learned.model, learned.policy, (), bank).steps
+
+
+def test_deciding_is_measured_for_as_many_leaves_as_there_can_be(engine, scenes):
+    """Walks of few leaves once foretold eleven milliseconds for a decision that takes a twentieth of one."""
+    model, evidence = engine.learned.model, LazyEvidence(scenes[0].image, engine._bank)
+    decider = decider_for(model, engine.learned.policy, engine.foresight)
+    charges = _decisions(model, decider, evidence, rounds=2)
+    leaves = [charge.work.regions for charge in charges]
+    assert leaves[0] == 1
+    assert leaves[-1] == len(evidence.tree.areas[-1]) > 100
+    assert leaves == sorted(leaves)
+    assert all(charge.ms > 0 for charge in charges)
 
 
 def test_a_calibration_knows_splits_even_where_hardly_any_action_is_one(engine):

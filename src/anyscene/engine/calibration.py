@@ -22,7 +22,7 @@ from anyscene.features.costs import CostModel, StepCost, calibration_key, load_c
 from anyscene.hierarchy import LAYERS, working_frame
 from anyscene.learning.overheads import measure_detail
 from anyscene.model import painting
-from anyscene.model.actions import Split
+from anyscene.model.actions import Split, split
 from anyscene.model.plans import Plan
 from anyscene.model.policies import Policy, RandomPolicy, Situation, StaticPolicy
 from anyscene.model.rollout import Model
@@ -107,6 +107,8 @@ def with_own_steps(
         for image in images[:2]
     ]
     charges = [c for again in walks for walk in again for step in walk for c in (step.deciding, step.own)]
+    # Walks may never see many leaves, and what deciding takes then must not be guessed from one and seven.
+    charges += _decisions(model, decider, LazyEvidence(images[0], bank), rounds)
     for leaves, ms in measure_detail(model.pool.classes, rounds).items():
         charges.append(Charge(Work(foresight.DETAIL, 0, leaves), ms))
     for sides in LARGE_SIDES:
@@ -163,6 +165,20 @@ def _walk(
             )
         )
         state = after
+
+
+def _decisions(model: Model, decider: Decider, evidence: LazyEvidence, rounds: int) -> list[Charge]:
+    """Measure deciding in states of more and more leaves, all that there can be in the last."""
+    state, charges = model.start(), []
+    for layer in range(evidence.layer_count):
+        if layer:
+            state = split(state, -1.0, model.pool, evidence)  # no entropy is as low
+        work = Work(foresight.DECIDE, 0, len(state.leaves))
+        for _ in range(rounds):
+            begun = time.thread_time()
+            decider.decide(partial(_given, state), (), 1.0, Most(inf, inf))
+            charges.append(Charge(work, _ms_since(begun)))
+    return charges
 
 
 def _own_work(situation: Situation, action: int, leaves_after: int) -> Work:

@@ -18,7 +18,7 @@ from anyscene.features.ledger import Work
 from anyscene.features.sets import Bank
 from anyscene.files import cache_dir, write_atomically
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
