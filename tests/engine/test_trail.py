@@ -9,7 +9,7 @@ from anyscene.engine.loading import bank_of, find_model
 from anyscene.engine.trail import Trail, plain_blend
 from anyscene.model.actions import Split, advance
 from anyscene.model.modelfile import load_model
-from anyscene.model.painting import paint_at, show
+from anyscene.model.painting import paint_detail, show
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_a_plain_blend_is_painted_as_the_state_that_it_leads_to(trained, bank, i
         by_state, _ = show(state, evidence.tree, evidence.nodes(0), size, 1.0, detail)
         nothing = np.zeros((1, model.pool.classes), np.float32), np.zeros(1, np.int32)
         blended = evidence.blend(chain, model.pool, model.start().belief[0])
-        plainly, _ = paint_at(size, blended, *nothing, evidence.tree, evidence.nodes(0), 1.0)
+        plainly, _ = paint_detail(blended, *nothing, evidence.tree, evidence.nodes(0), 1.0, size)
         # A class that the image as a whole all but rules out is floored in the state's belief alone.
         assert (by_state == plainly).mean() > 0.999
         compared += 1

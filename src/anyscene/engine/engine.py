@@ -36,7 +36,7 @@ from anyscene.model.painting import (
     add_leaves,
     cell_beliefs,
     leaf_answers,
-    paint_at,
+    paint_detail,
     paint_scores,
     show,
 )
@@ -336,7 +336,7 @@ class Run:
         evidence = self.evidence
         leaves = np.zeros((1, self.pool.classes), np.float32), np.zeros(1, np.int32)
         detail = evidence.blend(self._plain, self.pool, self._trail.state(None, 0).belief[0])
-        return paint_at(size, detail, *leaves, evidence.tree, evidence.nodes(0), self._learned.temperature)
+        return paint_detail(detail, *leaves, evidence.tree, evidence.nodes(0), self.temperature, size)
 
     def show(self, state: State, size: tuple[int, int]) -> Painted:
         """Paint one of the run's states at a size (height, width)."""

@@ -118,9 +118,17 @@ def paint_detail(
     temperature: float,
     size: tuple[int, int],
 ) -> Painted:
-    """Paint what leaves believe, float32[N, C], with the detail in them, along the frame's outlines."""
+    """Paint what leaves believe, float32[N, C], with the detail in them, along the frame's outlines.
+
+    No map is finer than the working frame, so a larger image repeats its pixels.
+    """
     shown = add_leaves(detail.scores, log_belief - detail.of_leaves, leaves, tree, nodes)
-    return paint_scores(follow_outlines(shown, detail.colors), temperature, size)
+    frame = (tree.size[0], tree.size[1])
+    small = size if size[0] * size[1] <= frame[0] * frame[1] else frame
+    painted = paint_scores(follow_outlines(shown, detail.colors), temperature, small)
+    if small == size:
+        return painted
+    return Painted(_repeated(painted.labels, size), partial(_repeated_confidence, painted.confidence, size))
 
 
 def add_leaves(
@@ -148,27 +156,7 @@ def show(
         labels, confidence = leaf_answers(state, temperature)
         paint = Painter(tree, nodes, state.leaves, size)
         return Painted(paint(labels), partial(paint, confidence))
-    return paint_at(size, detail, state.log_belief, state.leaves, tree, nodes, temperature)
-
-
-def paint_at(
-    size: tuple[int, int],
-    detail: Detail,
-    log_belief: NDArray[np.float32],
-    leaves: NDArray[np.int32],
-    tree: Tree,
-    nodes: Nodes,
-    temperature: float,
-) -> Painted:
-    """Paint detail (`paint_detail`) at any size. No map is finer than the working frame, so a larger image
-    repeats its pixels.
-    """
-    frame = (tree.size[0], tree.size[1])
-    small = size if size[0] * size[1] <= frame[0] * frame[1] else frame
-    painted = paint_detail(detail, log_belief, leaves, tree, nodes, temperature, small)
-    if small == size:
-        return painted
-    return Painted(_repeated(painted.labels, size), partial(_repeated_confidence, painted.confidence, size))
+    return paint_detail(detail, state.log_belief, state.leaves, tree, nodes, temperature, size)
 
 
 def _repeated(values: NDArray[Value], size: tuple[int, int]) -> NDArray[Value]:
