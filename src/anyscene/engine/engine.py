@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from math import inf
 from threading import Lock
 
@@ -21,14 +21,15 @@ from anyscene.engine.clock import Budget, Clock, parse_budget
 from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
 from anyscene.engine.foresight import REFERENCE, Foresight, Most, foresee, frame_share
-from anyscene.engine.trail import Trail, plain_blend
+from anyscene.engine.learned import Learned
+from anyscene.engine.trail import Trail
 from anyscene.errors import ConfigError, DataError
 from anyscene.features import Bank, FeatureSet
 from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.features.memory import keep_freed_memory
 from anyscene.features.sets import SCORE_FLOOR
 from anyscene.labeling import Labeling, Step
-from anyscene.model.actions import Action, Pool, Split, advance
+from anyscene.model.actions import Action, Pool, advance
 from anyscene.model.chain import Chain
 from anyscene.model.painting import (
     Detail,
@@ -41,8 +42,6 @@ from anyscene.model.painting import (
     show,
 )
 from anyscene.model.plans import Plan
-from anyscene.model.policies import Policy
-from anyscene.model.rollout import Model
 from anyscene.model.state import State
 
 CARRIED_CELL = 8
@@ -53,33 +52,6 @@ GLANCE = 4
 
 USUAL_MS = 5.0
 """How slow the machine is now is judged as if so much had been done at its usual speed: short steps vary."""
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """What training leaves behind, ready to run.
-
-    make_bank : the feature sets for a number of threads. temperature : makes beliefs into probabilities.
-    plans : what the policy does by a known deadline.
-    """
-
-    model: Model
-    policy: Policy
-    make_bank: Callable[[int], Bank]
-    classes: Classes
-    temperature: float = 1.0
-    plans: tuple[Plan, ...] = ()
-
-    @cached_property
-    def action_names(self) -> tuple[str, ...]:
-        """Every action of the pool in words."""
-        return tuple(describe_action(action, self.model.pool) for action in self.model.pool.actions)
-
-    @cached_property
-    def plain_blends(self) -> dict[Action, Chain]:
-        """The actions whose labels need no beliefs of leaves, and their blends."""
-        blends = {action: plain_blend(action, self.model.pool) for action in self.model.pool.actions}
-        return {action: chain for action, chain in blends.items() if chain}
 
 
 class Engine:
@@ -396,12 +368,3 @@ class Run:
         # Where this image's steps have taken longer than foretold, others compete for the machine now.
         slowness = max(1.0, (self._actual_ms + USUAL_MS) / (self._predicted_ms + USUAL_MS))
         return self.foresight.most_that_fits(self.clock.remaining() - self._reserve - framing, slowness)
-
-
-def describe_action(action: Action, pool: Pool) -> str:
-    """An action in words, as traces show it."""
-    if isinstance(action, Split):
-        return f"split where entropy > {action.threshold:g}"
-    used = pool.chains[action.chain].sets_of(action.size, len(pool.sets))
-    sets = [name for name, is_used in zip(pool.sets, used, strict=True) if is_used]
-    return f"update by {', '.join(sets) or 'parents'} (chain {action.chain}, {action.size} learners)"

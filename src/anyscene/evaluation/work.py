@@ -18,8 +18,8 @@ from anyscene.data import DataSet
 from anyscene.data import open as open_data
 from anyscene.engine import Engine
 from anyscene.engine.calibration import calibration_for
-from anyscene.engine.engine import Learned
 from anyscene.engine.foresight import Foresight, foresee
+from anyscene.engine.learned import Learned
 from anyscene.engine.loading import bank_of, learned_from
 from anyscene.evaluation.anytime import loss_weight, policy_for, trace_by_clock, trace_by_costs
 from anyscene.evaluation.fitting import Fitted

@@ -15,7 +15,7 @@ from PIL import Image
 from anyscene import metrics
 from anyscene.data import Classes, Scene
 from anyscene.data.classes import VOID
-from anyscene.engine.engine import describe_action
+from anyscene.engine.learned import describe_action
 from anyscene.engine.loading import bank_of
 from anyscene.evaluation.images import ScoredImage, prepare_image
 from anyscene.evaluation.report.markup import picture
