@@ -328,7 +328,7 @@ class Run:
         if evidence is None or state.steps == 0:
             return self.carried
         if len(state.maps):
-            scores, of_leaves, _ = self._detail(state, evidence)
+            scores, of_leaves, *_ = self._detail(state, evidence)
         else:
             cells = [-(-side // CARRIED_CELL) for side in evidence.tree.size]
             scores = np.zeros((*cells, self.pool.classes), np.float32)

@@ -68,7 +68,7 @@ class LazyEvidence:
             add_log_scores(means, weight, of_leaves)
             weighted.append((weight, self._regions.log_scores(name, pool.classes)))
         scores = blend_maps(weighted)
-        return Detail(scores, of_leaves, self._regions.view.colors(scores.shape[0], scores.shape[1]))
+        return self._with_colors(scores, of_leaves)
 
     def extract(self, chain: Chain, pool: Pool) -> None:
         """Make the maps that a chain's blend looks at; nothing is pooled."""
@@ -86,7 +86,11 @@ class LazyEvidence:
             else:
                 weighted.append((weight, self._regions.log_scores(pool.sets[source], pool.classes)))
         scores = blend_maps(weighted)
-        return Detail(scores, -own[None], self._regions.view.colors(scores.shape[0], scores.shape[1]))
+        return self._with_colors(scores, -own[None])
+
+    def _with_colors(self, scores: NDArray[np.float32], of_leaves: NDArray[np.float32]) -> Detail:
+        view = self._regions.view
+        return Detail(scores, of_leaves, view.colors(scores.shape[0], scores.shape[1]), view.image)
 
 
 _ROOT = nodes_from_layers([np.zeros(1, np.int32)], [np.ones(1, np.float32)])

@@ -89,7 +89,7 @@ def measure_painting(
 
         def paint(chosen: FeatureSet = chosen, values: NDArray[np.float32] = values) -> object:
             scores = blend_maps([(1.0, chosen.log_scores(values, classes))])
-            detail = Detail(scores, of_root, view.colors(scores.shape[0], scores.shape[1]))
+            detail = Detail(scores, of_root, view.colors(scores.shape[0], scores.shape[1]), frame)
             return paint_detail(detail, of_root, root, tree, nodes, 1.2, size)
 
         found[name] = _milliseconds(paint, rounds)
@@ -122,7 +122,9 @@ def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
 
         def paint(leaves: NDArray[np.int32] = leaves, of_leaf: NDArray[np.float32] = of_leaf) -> object:
             scores = blend_maps([(0.5, logs.copy()), (0.2, smaller.copy())])
-            detail = Detail(scores, np.zeros_like(of_leaf), view.colors(scores.shape[0], scores.shape[1]))
+            detail = Detail(
+                scores, np.zeros_like(of_leaf), view.colors(scores.shape[0], scores.shape[1]), frame
+            )
             return paint_detail(detail, of_leaf, leaves, tree, nodes, 1.2, DETAIL_FRAME)
 
         found[len(leaves)] = _milliseconds(paint, rounds)

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.features.hypercolumn.labels import labels_by_scores, make_chances
+from anyscene.features.hypercolumn.labels import labels_by_scores, labels_by_shades, make_chances
 from anyscene.hierarchy import Tree
 from anyscene.model import kernels
 from anyscene.model.nodes import Nodes
@@ -101,12 +101,13 @@ class Detail(NamedTuple):
     """What shows detail within leaves.
 
     scores : log-scores of cells that tile the frame, float32[h, w, C]. of_leaves : those of each leaf,
-    float32[N, C]. colors : the cells' mean colours, uint8[h, w, 3].
+    float32[N, C]. colors : the cells' mean colours, uint8[h, w, 3]. frame : the pixels' own, uint8[H, W, 3].
     """
 
     scores: NDArray[np.float32]
     of_leaves: NDArray[np.float32]
     colors: NDArray[np.uint8]
+    frame: NDArray[np.uint8]
 
 
 def paint_detail(
@@ -123,12 +124,17 @@ def paint_detail(
     No map is finer than the working frame, so a larger image repeats its pixels.
     """
     shown = add_leaves(detail.scores, log_belief - detail.of_leaves, leaves, tree, nodes)
-    frame = (tree.size[0], tree.size[1])
-    small = size if size[0] * size[1] <= frame[0] * frame[1] else frame
-    painted = paint_scores(follow_outlines(shown, detail.colors), temperature, small)
-    if small == size:
-        return painted
-    return Painted(_repeated(painted.labels, size), partial(_repeated_confidence, painted.confidence, size))
+    mixed, frame = follow_outlines(shown, detail.colors), (tree.size[0], tree.size[1])
+    if size[0] * size[1] < frame[0] * frame[1]:
+        return paint_scores(mixed, temperature, size)
+    shades, cell_shades = (
+        cv2.cvtColor(colors, cv2.COLOR_RGB2GRAY) for colors in (detail.frame, detail.colors)
+    )
+    labels = labels_by_shades(mixed, mixed.shape[2], np.asarray(shades), np.asarray(cell_shades))
+    confidence = partial(_confidence, mixed, temperature, frame)
+    if size == frame:
+        return Painted(labels, confidence)
+    return Painted(_repeated(labels, size), partial(_repeated_confidence, confidence, size))
 
 
 def add_leaves(

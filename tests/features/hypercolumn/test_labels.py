@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores, make_chances
+from anyscene.features.hypercolumn.labels import (
+    SHADE_REACH,
+    labels_by_cells,
+    labels_by_scores,
+    labels_by_shades,
+    make_chances,
+)
 from anyscene.hierarchy import fit
 
 shapes = st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 5))
@@ -14,21 +20,56 @@ def random_scores(shape, seed):
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
-@given(shapes, st.integers(1, 40), st.integers(1, 40), st.integers(0, 9))
+def random_shades(size, seed):
+    return np.random.default_rng(seed).integers(0, 256, size, dtype=np.uint8)
+
+
+def mixed_slowly(scores, shades, cell_shades):
+    """Scores of each pixel, mixed from the four cells around it by place and by likeness of shade."""
+    (height, width), (rows, columns) = shades.shape, cell_shades.shape
+    mixed = np.zeros((height, width, scores.shape[2]))
+    for y, x in np.ndindex(height, width):
+        at_y = np.clip((y + 0.5) * rows / height - 0.5, 0, rows - 1)
+        at_x = np.clip((x + 0.5) * columns / width - 0.5, 0, columns - 1)
+        total = 0.0
+        for row, column in np.ndindex(rows, columns):
+            near = max(0.0, 1 - abs(row - at_y)) * max(0.0, 1 - abs(column - at_x))
+            gap = (float(shades[y, x]) - float(cell_shades[row, column])) / SHADE_REACH
+            weight = near / (1 + gap**2)
+            mixed[y, x] += weight * scores[row, column]
+            total += weight
+        mixed[y, x] /= total
+    return mixed
+
+
+def assert_best(labels, scores):
+    chosen = np.take_along_axis(scores, labels[:, :, None].astype(int), axis=2)[:, :, 0]
+    np.testing.assert_allclose(chosen, scores.max(axis=2), atol=1e-5)
+
+
+@given(shapes, st.integers(1, 20), st.integers(1, 20), st.integers(0, 9))
 def test_labels_by_scores_are_the_best_of_bilinearly_enlarged_scores(shape, height, width, seed):
     scores = random_scores(shape, seed)
-    position_y = np.clip((np.arange(height) + 0.5) * shape[0] / height - 0.5, 0, shape[0] - 1)
-    position_x = np.clip((np.arange(width) + 0.5) * shape[1] / width - 0.5, 0, shape[1] - 1)
-    y, x = position_y.astype(int), position_x.astype(int)
-    down, across = (position_y - y)[:, None, None], (position_x - x)[None, :, None]
-    below, right = np.minimum(y + 1, shape[0] - 1), np.minimum(x + 1, shape[1] - 1)
-    upper = scores[y][:, x] * (1 - across) + scores[y][:, right] * across
-    lower = scores[below][:, x] * (1 - across) + scores[below][:, right] * across
-    enlarged = upper * (1 - down) + lower * down
+    same_shade = np.zeros((height, width), np.uint8), np.zeros(shape[:2], np.uint8)
     labels = labels_by_scores(scores, shape[2], (height, width))
-    best = enlarged.max(axis=2)
-    chosen = np.take_along_axis(enlarged, labels[:, :, None].astype(int), axis=2)[:, :, 0]
-    np.testing.assert_allclose(chosen, best, atol=1e-5)
+    assert_best(labels, mixed_slowly(scores, *same_shade))
+
+
+@given(shapes, st.integers(1, 20), st.integers(1, 20), st.integers(0, 9))
+def test_labels_by_shades_are_the_best_of_scores_mixed_by_place_and_shade(shape, height, width, seed):
+    scores = random_scores(shape, seed)
+    shades, cell_shades = random_shades((height, width), seed), random_shades(shape[:2], seed + 1)
+    assert_best(
+        labels_by_shades(scores, shape[2], shades, cell_shades), mixed_slowly(scores, shades, cell_shades)
+    )
+
+
+def test_an_outline_within_a_cell_is_found_by_its_shade():
+    scores = np.array([[[1, 0], [0, 1]]], np.float32)  # a dark thing on the left, a light one on the right
+    shades = np.where(np.arange(16) < 5, 20, 220).astype(np.uint8)[None].repeat(4, axis=0)
+    labels = labels_by_shades(scores, 2, shades, np.array([[20, 220]], np.uint8))
+    assert (labels == (shades == 220)).all()
+    assert not (labels_by_scores(scores, 2, shades.shape) == (shades == 220)).all()
 
 
 def test_enlarging_agrees_with_opencv_on_a_large_map():
