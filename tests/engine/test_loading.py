@@ -27,7 +27,7 @@ def test_rows_of_the_head_that_no_learner_reads_are_not_computed(trained):
 def test_what_is_read_stays_the_same(trained):
     short = bank_of(trained)[RUNG]
     head, _ = head_from_arrays(trained.features, len(trained.classes))
-    whole = ladder(short._network, head, (short.scale,))[RUNG]
+    whole = ladder(short._network, head, (RUNG,))[RUNG]
     view = View(np.random.default_rng(0).integers(0, 256, (96, 128, 3), dtype=np.uint8))
     maps = [rung.extract(view, view.rect, 0) for rung in (short, whole)]
     np.testing.assert_allclose(maps[0], maps[1][..., : short.channels], atol=1e-4)

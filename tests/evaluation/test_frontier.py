@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from anyscene.evaluation.frontier import Point, best_within, fit_to_frame, measure_frontier
+from anyscene.evaluation.frontier import SIZES, Point, best_within, fit_to_frame, measure_frontier
 from anyscene.evaluation.plots import plot_frontier
 from anyscene.features.hypercolumn.backbone import read_backbone, shipped_backbone
 from anyscene.features.hypercolumn.network import Network
 
 
 def point(cost, pixel):
-    return Point(1.0, "scores", cost, pixel, pixel, pixel, np.zeros((1, 2), np.int64))
+    return Point((1.0, 1.0), "scores", cost, pixel, pixel, pixel, np.zeros((1, 2), np.int64))
 
 
 def test_the_frontier_is_the_best_that_a_budget_buys():
@@ -20,10 +20,15 @@ def test_the_frontier_is_the_best_that_a_budget_buys():
 
 
 @pytest.mark.parametrize(
-    ("shape", "scale", "size"), [((360, 480), 1.0, (352, 480)), ((3000, 4000), 0.5, (192, 256))]
+    ("shape", "size", "pixels"),
+    [
+        ((360, 480), (1.0, 1.0), (352, 480)),
+        ((3000, 4000), (0.5, 1.0), (192, 256)),
+        ((3000, 4000), (0.533, 0.667), (128, 256)),
+    ],
 )
-def test_inputs_are_made_at_a_scale_of_the_working_frame(shape, scale, size):
-    assert fit_to_frame(np.zeros((*shape, 3), np.uint8), scale).shape[:2] == size
+def test_inputs_are_made_at_a_scale_of_the_working_frame(shape, size, pixels):
+    assert fit_to_frame(np.zeros((*shape, 3), np.uint8), size).shape[:2] == pixels
 
 
 def test_the_shipped_backbone_labels_generated_streets_far_better_than_chance(streets):
@@ -32,7 +37,7 @@ def test_the_shipped_backbone_labels_generated_streets_far_better_than_chance(st
     network = Network(backbone.graphs["train"])
     seen = []
     (small, large) = measure_frontier(
-        network, backbone.heads["train", "camvid"], streets.split("val"), (0.5, 1.0), beside=seen.append
+        network, backbone.heads["train", "camvid"], streets.split("val"), SIZES[-2:], beside=seen.append
     )
     assert len(seen) == len(streets.split("val"))
     assert large.pixel > 0.4

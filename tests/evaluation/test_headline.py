@@ -76,6 +76,20 @@ def test_differences_to_the_network_alone():
     assert frontier["lowest_difference"] == pytest.approx(-0.01)
 
 
+def test_the_network_squeezed_is_a_harder_rival_over_the_same_range():
+    squeezed = scores("CNN squeezed", [(5, 0.69), (20, 0.75)], anytime=False)
+    found = headline({own.name: own for own in (OURS, NETWORK, squeezed)})
+    assert found["frontier"] == figures()["frontier"]
+    harder = found["squeezed_frontier"]
+    assert (harder["from_ms"], harder["to_ms"]) == (pytest.approx(16), pytest.approx(64))
+    # from 16 to 20 ms against 0.70, to 32 ms against 0.75: 0.72 there; from then on 0.78
+    share = np.log2(20 / 16) / 2, np.log2(32 / 20) / 2, 0.5
+    expected = float(np.dot(share, (0.02, -0.03, 0.03)))
+    assert harder["mean_difference"] == pytest.approx(expected, abs=1e-3)
+    assert harder["lowest_difference"] == pytest.approx(-0.03)
+    assert any("squeezed" in what for what, _ in describe(found))
+
+
 def test_share_of_the_oracles_gain():
     # in units of log2 cost from 1 to 100: areas between the curves
     log = np.log2

@@ -165,6 +165,10 @@ def test_the_guide_is_at_least_as_good_as_the_static_sequence_on_every_side(prop
         assert gain >= none - 3 * STEP_WORTH
 
 
+RISING = np.array([1.0, 2.0])
+"""What the two sets cost as rungs."""
+
+
 @pytest.fixture(scope="module")
 def with_ladder(corpus):
     """The same images, where both sets have maps of class probabilities, the dear one's better."""
@@ -185,16 +189,21 @@ def with_ladder(corpus):
 
 def test_climbs_are_all_rising_choices_of_rungs(corpus, with_ladder):
     seed = np.random.SeedSequence(0)
-    assert propose_climbs(corpus, LEARNERS, seed) == []
-    climbs = propose_climbs(with_ladder, LEARNERS, seed)
+    assert propose_climbs(corpus, RISING, LEARNERS, seed) == []
+    climbs = propose_climbs(with_ladder, RISING, LEARNERS, seed)
     looked_at = [[c.blend_source.tolist() for c in climb.chains] for climb in climbs]
     assert looked_at == [[[0]], [[1]], [[0], [0, 1]]]
     together = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
     assert len(together.model.chains) == 3  # the blend of the cheap rung is in two climbs
 
 
+def test_rungs_of_nearly_the_same_cost_do_not_follow_each_other(with_ladder):
+    climbs = propose_climbs(with_ladder, np.array([1.0, 1.1]), LEARNERS, np.random.SeedSequence(0))
+    assert [[c.blend_source.tolist() for c in climb.chains] for climb in climbs] == [[[0]], [[1]]]
+
+
 def test_plans_cost_more_only_where_they_are_better(with_ladder):
-    climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
+    climbs = propose_climbs(with_ladder, RISING, LEARNERS, np.random.SeedSequence(0))
     proposals = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
     images = with_ladder.held_out
     plans = make_plans(proposals, images, 1)
@@ -211,7 +220,7 @@ def test_plans_cost_more_only_where_they_are_better(with_ladder):
 
 
 def test_a_distant_deadline_gives_no_less_than_the_guide(with_ladder):
-    climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
+    climbs = propose_climbs(with_ladder, RISING, LEARNERS, np.random.SeedSequence(0))
     proposals = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
     plans = make_plans(proposals, with_ladder.held_out, 1)
     cheap, best = replace(proposals, plans=plans[:1]), replace(proposals, plans=plans)
@@ -223,7 +232,7 @@ def test_a_distant_deadline_gives_no_less_than_the_guide(with_ladder):
 
 
 def test_a_long_end_labels_better_and_is_a_blend_perhaps_on_finer_leaves(with_ladder, corpus, proposals):
-    climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
+    climbs = propose_climbs(with_ladder, RISING, LEARNERS, np.random.SeedSequence(0))
     ladder = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
     images = with_ladder.held_out
     cheap = ladder.sequences[0]
@@ -241,7 +250,7 @@ def test_a_long_end_labels_better_and_is_a_blend_perhaps_on_finer_leaves(with_la
 
 
 def test_a_long_end_is_not_kept_waiting_by_steps_that_add_nothing(with_ladder):
-    climbs = propose_climbs(with_ladder, LEARNERS, np.random.SeedSequence(0))
+    climbs = propose_climbs(with_ladder, RISING, LEARNERS, np.random.SeedSequence(0))
     ladder = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)
     images = with_ladder.held_out
     cheap, dear = (climb[0] for climb in ladder.sequences[:2])

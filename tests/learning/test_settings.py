@@ -26,6 +26,8 @@ def test_settings_in_a_file_are_honoured(tmp_path):
         ("gammas = [2.0]", "gammas"),
         ("pool = 'many'", "pool"),
         ("bundles = [0]", "bundles"),
+        ("rungs = ['500', 'half']", "'half' is no rung"),
+        ("rungs = ['1200']", "1200"),
         ("bundles = []", "bundles"),
         ("thresholds = [-1.0]", "thresholds"),
         ("lambdas = [-1.0]", "lambdas"),

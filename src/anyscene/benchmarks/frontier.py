@@ -31,6 +31,7 @@ FULL_BARS = {
     "siftflow": {"pixel": 0.85, "iou": 0.37},
 }
 SMALLER_BARS = {"camvid": {0.5: {"pixel": 0.91, "iou": 0.62}, 0.25: {"pixel": 0.88, "iou": 0.53}}}
+CROSS_FIT_SIZES = ((0.25, 1.0), (0.5, 1.0), (1.0, 1.0))
 CROSS_FIT = (("a", "b"), ("b", "a"))
 CROPS = ((0.5, 1, 0.75), (0.75, 1, 0.75), (1.0, 1, 0.75), (1.0, 2, 0.5), (1.0, 1, 0.9))
 """Scale, how many crops, and the largest cost of each relative to a whole run.
@@ -98,9 +99,9 @@ def draw(report: Report, path: Path) -> None:
 def _quality(subject: _Subject, points: Sequence[Point]) -> Iterator[Figure]:
     wanted = {1.0: FULL_BARS.get(subject.kind, {}), **SMALLER_BARS.get(subject.kind, {})}
     for point in points:
-        for score, bar in wanted.get(point.scale, {}).items():
+        for score, bar in wanted.get(point.size[0], {}).items():
             yield Figure(
-                f"{subject.kind} at {point.scale:g} of the frame: {score}",
+                f"{subject.kind} at {point.size[0]:g} of the frame: {score}",
                 Bar("at least", bar),
                 _scores(point)[score],
                 parts=_plain(point) | {"classes": _per_class(point, subject)},
@@ -114,7 +115,7 @@ def _cross_fit(subject: _Subject, fitted: str, judged: str) -> Figure:
     if judged not in subject.dataset.splits:
         return Figure(name, None, None, skipped=f"the data set has no split '{judged}'")
     scenes = subject.dataset.split(judged)
-    points = measure_frontier(subject.network(fitted), subject.head(fitted), scenes, (0.25, 0.5, 1.0))
+    points = measure_frontier(subject.network(fitted), subject.head(fitted), scenes, CROSS_FIT_SIZES)
     full = points[-1]
     parts = {"points": [_plain(point) for point in points], "classes": _per_class(full, subject)}
     return Figure(name, None, full.pixel, parts=parts)
@@ -164,7 +165,7 @@ def _tally_crops(
     if not crops:
         return
     begun = time.perf_counter()
-    whole = label_whole(network, head, image, scale)
+    whole = label_whole(network, head, image, (scale, 1.0))
     midway = time.perf_counter()
     made = [label_crop(network, head, image, crop.rect, scale) for crop in crops]
     ended = time.perf_counter()
@@ -218,7 +219,7 @@ def _against_torch(subject: _Subject, scenes: SceneList) -> Iterator[Figure]:
     graph = subject.backbone.graphs[MAIN]
     rival, quicker = torch_scores(graph, head), torch_scores(graph, head, torch.channels_last)
     few = range(0, len(scenes), max(1, len(scenes) // 10))
-    images = [fit_to_frame(scenes.image(index), 1.0) for index in few]
+    images = [fit_to_frame(scenes.image(index), (1.0, 1.0)) for index in few]
     timings = interleave(
         {
             "onnxruntime": lambda: network.scores(images[0], head),
@@ -241,7 +242,7 @@ def _against_torch(subject: _Subject, scenes: SceneList) -> Iterator[Figure]:
 
 def _doubt(network: Network, head: Head, image: NDArray[np.uint8]) -> NDArray[np.float32]:
     """The entropy of a cheap run's probabilities where it is highest, on a fifth: where to look closer."""
-    scores = network.scores(fit_to_frame(image, 0.25), head)
+    scores = network.scores(fit_to_frame(image, (0.25, 1.0)), head)
     chances = np.exp(scores - scores.max(axis=2, keepdims=True))
     chances /= chances.sum(axis=2, keepdims=True)
     entropy = -(chances * np.log(chances + 1e-9)).sum(axis=2)
@@ -264,7 +265,7 @@ def _scores(point: Point) -> dict[str, float]:
 
 
 def _plain(point: Point) -> dict[str, float | str]:
-    return {"scale": point.scale, "cost_ms": point.cost_ms, "painting": point.painting, **_scores(point)}
+    return {"scale": point.size[0], "cost_ms": point.cost_ms, "painting": point.painting, **_scores(point)}
 
 
 def _per_class(point: Point, subject: _Subject) -> dict[str, float | None]:

@@ -17,6 +17,7 @@ from anyscene.benchmarks.timing import interleave
 from anyscene.data import SceneList
 from anyscene.engine import Engine, load
 from anyscene.features import Rect, View
+from anyscene.features.hypercolumn.rungs import Rung
 from anyscene.hierarchy import working_frame
 
 BUDGETS = (10, 20, 50, 100)
@@ -25,6 +26,7 @@ MIXED_SIZES = ((90, 120), (360, 480), (480, 360), (270, 480), (600, 800), (1080,
 LONG_RUN, SETTLED = 1000, 100
 CALLS, THREADS = 10_000, 8
 SMALL = (72, 96)
+HALF_SIZE = (0.5, 1.0)
 
 Image = NDArray[np.uint8]
 
@@ -60,7 +62,7 @@ def _share_of_deciding(engine: Engine, images: Sequence[Image]) -> Figure:
 def _time_to_first(engine: Engine, scenes: SceneList, images: Sequence[Image], knows_truth: bool) -> Figure:
     """Time until labels are better than the prior's, against one run of the network at half size."""
     name, bar = "time to the first better labeling, share of a half-size network run", Bar("at most", 0.25)
-    rung = engine.feature_set("hypercolumn@500")
+    rung = next((known.at(HALF_SIZE) for known in engine.feature_sets if isinstance(known, Rung)), None)
     if rung is None or not knows_truth:
         why = "the model has no network" if rung is None else "needs --data with the model's classes"
         return Figure(name, bar, None, skipped=why)

@@ -6,6 +6,7 @@ import math
 import re
 import time
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from anyscene.errors import ConfigError
 
@@ -30,6 +31,7 @@ def parse_budget(budget: Budget) -> float:
     return float(budget)
 
 
+@lru_cache(maxsize=64)
 def _parse_text(text: str) -> float:
     match = _WRITTEN.fullmatch(text)
     unit = match[2].lower().replace("µ", "u") if match else ""

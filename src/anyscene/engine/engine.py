@@ -74,9 +74,10 @@ class Engine:
         """What pixels are labelled as."""
         return self.learned.classes
 
-    def feature_set(self, name: str) -> FeatureSet | None:
-        """The model's feature set of that name, if it has one."""
-        return self._bank.get(name)
+    @property
+    def feature_sets(self) -> tuple[FeatureSet, ...]:
+        """All that the model may look at."""
+        return tuple(self._bank.values())
 
     def label(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,18 @@ from anyscene.data import open as open_data
 from anyscene.engine.loading import find_model
 from anyscene.errors import ConfigError, DataError, ModelError
 from anyscene.evaluation.fitting import fit_baselines
-from anyscene.evaluation.frontier import loss_whole, measure_frontier
+from anyscene.evaluation.frontier import SIZES, Point, loss_whole, measure_frontier
 from anyscene.evaluation.headline import headline
 from anyscene.evaluation.pace import Pace, in_model_time
 from anyscene.evaluation.results import results_document, this_machine, write_results
 from anyscene.evaluation.scores import Curve, Scores, anytime_scores, budget_grid, fixed_scores
-from anyscene.evaluation.systems import DATA_TERM, SYSTEMS, names
+from anyscene.evaluation.systems import DATA_TERM, SQUEEZED, SYSTEMS, names
 from anyscene.evaluation.traces import Trace, priced_anew
 from anyscene.evaluation.work import LAZY, MODEL_CLOCK, UPFRONT, WALL_CLOCK, Job, Report, trace_images
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone, shipped_backbone
 from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.network import Head, Network
-from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays
+from anyscene.features.hypercolumn.rungs import NETWORK, Size, head_from_arrays, squeezed_sizes
 from anyscene.files import write_atomically
 from anyscene.model.modelfile import TrainedModel, load_model
 
@@ -117,18 +117,19 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
         )
         anytime = tuple(key for key in systems if SYSTEMS[key].anytime)
         traces = trace_images(job, (*anytime, *fitted), request.processes, report)
-        alone: Scores | None = None
+        alone: dict[str, Scores] = {}
         if network and "cnn" in systems:
             report("network alone", 0, 1, "")
             pace = Pace(trained) if request.clock == MODEL_CLOCK else None
-            alone = _frontier_scores(*network, scenes.pick(indices), pace, "dnmd" in traces)
+            squeezed = squeezed_sizes(trained.model.pool.sets)
+            alone = _frontier_scores(*network, scenes.pick(indices), squeezed, pace, "dnmd" in traces)
             about["pace"] = pace.ratio if pace else 1.0
             if pace:
-                alone = in_model_time(alone, pace.ratio)
+                alone = {name: in_model_time(own, pace.ratio) for name, own in alone.items()}
                 if "dnmd" in traces:
                     traces["dnmd"] = [priced_anew(trace, pace.plan_costs) for trace in traces["dnmd"]]
             report("network alone", 1, 1, "")
-        scores = _scores(traces) | ({"CNN": alone} if alone else {})
+        scores = _scores(traces) | alone
     notes = (*notes, *_warnings(dataset, scenes, indices, request, backbone))
     about["notes"] = list(notes)
     document = results_document(about, list(scores.values()), headline(scores))
@@ -151,11 +152,16 @@ def _scores(traces: dict[str, list[Trace]]) -> dict[str, Scores]:
 
 
 def _frontier_scores(
-    network: Network, head: Head, scenes: SceneList, pace: Pace | None, plans: bool
-) -> Scores:
+    network: Network,
+    head: Head,
+    scenes: SceneList,
+    squeezed: Sequence[Size],
+    pace: Pace | None,
+    plans: bool,
+) -> dict[str, Scores]:
     """The network alone, timed in turns with the model if its pace is wanted; its loss is of pixels.
 
-    plans : whether to time the model's plans as well.
+    squeezed : sizes beside the usual ones. plans : whether to time the model's plans as well.
     """
 
     def beside(image: NDArray[np.uint8]) -> None:
@@ -165,20 +171,25 @@ def _frontier_scores(
             pace.time_plans(image)
 
     timer = time.thread_time if pace else time.perf_counter
-    measured = measure_frontier(network, head, scenes, clock=timer, beside=beside)
-    points = sorted(measured, key=lambda point: point.cost_ms)
-    plain = replace(head, weight=head.weight[: head.classes], bias=head.bias[: head.classes])
-    losses = [
-        np.mean([loss_whole(network, plain, scene, point.scale) for scene in scenes]) for point in points
-    ]
-    curve = Curve(
-        np.array([point.cost_ms for point in points]),
-        np.stack([point.counts for point in points]),
-        np.array(losses),
-    )
-    last = slice(len(points) - 1, None)
-    final = Curve(curve.cost[last], curve.counts[last], curve.loss[last])
-    return Scores("CNN", False, curve, float(curve.cost[-1]), final)
+    measured = measure_frontier(network, head, scenes, (*SIZES, *squeezed), clock=timer, beside=beside)
+    plain = head.first_rows(head.classes)
+
+    def scores(name: str, points: Sequence[Point]) -> Scores:
+        points = sorted(points, key=lambda point: point.cost_ms)
+        losses = [
+            np.mean([loss_whole(network, plain, scene, point.size) for scene in scenes]) for point in points
+        ]
+        curve = Curve(
+            np.array([point.cost_ms for point in points]),
+            np.stack([point.counts for point in points]),
+            np.array(losses),
+        )
+        last = slice(len(points) - 1, None)
+        final = Curve(curve.cost[last], curve.counts[last], curve.loss[last])
+        return Scores(name, False, curve, float(curve.cost[-1]), final)
+
+    named = {SYSTEMS["cnn"].name: measured[: len(SIZES)], SQUEEZED.name: measured[len(SIZES) :]}
+    return {name: scores(name, points) for name, points in named.items() if points}
 
 
 def _network(

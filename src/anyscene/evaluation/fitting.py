@@ -47,7 +47,7 @@ from anyscene.learning.train import measure_costs
 from anyscene.model.modelfile import TrainedModel
 
 Report = Callable[[str, int, int, str], None]
-FULL_SIZE = rung_name(1.0)
+FULL_SIZE = rung_name((1.0, 1.0))
 """The one rung that full-cost baselines look at."""
 
 MOST_IMAGES = 400
@@ -223,7 +223,7 @@ def _load_bank(folder: Path, classes: int) -> Bank:
         if (folder / NETWORK).exists():
             parts = load_file(folder / f"{NETWORK}.safetensors")
             head = Head(parts["weight"], parts["bias"], classes)
-            bank |= ladder(Network((folder / NETWORK).read_bytes()), head, (1.0,))
+            bank |= ladder(Network((folder / NETWORK).read_bytes()), head, (FULL_SIZE,))
     except (OSError, SafetensorError, KeyError) as error:
         raise ConfigError(f"{folder} holds no baselines that can be read ({error}); delete it") from error
     return bank

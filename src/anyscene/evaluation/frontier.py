@@ -20,12 +20,15 @@ from anyscene.data import Scene
 from anyscene.features.hypercolumn.crops import crop_scores, reading
 from anyscene.features.hypercolumn.labels import labels_by_cells, labels_by_scores
 from anyscene.features.hypercolumn.network import Head, Network, input_size
-from anyscene.features.hypercolumn.rungs import SCALES
+from anyscene.features.hypercolumn.rungs import RUNGS, Size, size_of_name
 from anyscene.features.view import Rect
 from anyscene.hierarchy import WORKING_LONG_SIDE, fit
 from anyscene.model.kernels import BELIEF_FLOOR
 
 TOLERANCE = 0.002
+
+SIZES = tuple(dict.fromkeys(map(size_of_name, RUNGS)))
+"""The usual ladder's: nine, the frame's aspect kept."""
 
 Paint = Callable[[NDArray[np.float32], int, tuple[int, int]], NDArray[np.int16]]
 PAINTINGS: dict[str, Paint] = {"scores": labels_by_scores, "cells": labels_by_cells}
@@ -35,7 +38,7 @@ PAINTINGS: dict[str, Paint] = {"scores": labels_by_scores, "cells": labels_by_ce
 class Point:
     """One input size: what it costs (median milliseconds of one image) and how well it labels."""
 
-    scale: float
+    size: Size
     painting: str
     cost_ms: float
     pixel: float
@@ -54,7 +57,7 @@ def measure_frontier(
     network: Network,
     head: Head,
     scenes: Iterable[Scene],
-    scales: Sequence[float] = SCALES,
+    sizes: Sequence[Size] = SIZES,
     clock: Callable[[], float] = time.perf_counter,
     beside: Callable[[NDArray[np.uint8]], None] | None = None,
 ) -> tuple[Point, ...]:
@@ -64,34 +67,34 @@ def measure_frontier(
     beside : done with every image as well, so that it is timed at the same moments.
     """
     shape = (head.classes, head.classes + 1)
-    tallies = {(s, p): _Tally(np.zeros(shape, np.int64), []) for s in scales for p in PAINTINGS}
+    tallies = {(s, p): _Tally(np.zeros(shape, np.int64), []) for s in sizes for p in PAINTINGS}
     scores_only = Head(head.weight[: head.classes], head.bias[: head.classes], head.classes)
     for position, scene in enumerate(scenes):
         if scene.truth is None:
             continue
         if position == 0:
-            for scale in scales:  # compiles, allocates and warms caches before anything is timed
+            for size in sizes:  # compiles, allocates and warms caches before anything is timed
                 for paint in PAINTINGS.values():
-                    label_whole(network, scores_only, scene.image, scale, paint)
+                    label_whole(network, scores_only, scene.image, size, paint)
         # Every scene starts with another size, so that none always finds the caches as the largest left them.
         turns = list(tallies.items())
         start = position % len(turns)
-        for (scale, painting), tally in turns[start:] + turns[:start]:
+        for (size, painting), tally in turns[start:] + turns[:start]:
             begun = clock()
-            labels = label_whole(network, scores_only, scene.image, scale, PAINTINGS[painting])
+            labels = label_whole(network, scores_only, scene.image, size, PAINTINGS[painting])
             tally.costs.append((clock() - begun) * 1e3)
             tally.counts += metrics.count(scene.truth, labels, head.classes)
         if beside:
             beside(scene.image)
-    return tuple(_faster([_point(s, p, tallies[s, p]) for p in PAINTINGS]) for s in scales)
+    return tuple(_faster([_point(s, p, tallies[s, p]) for p in PAINTINGS]) for s in sizes)
 
 
 def label_whole(
-    network: Network, head: Head, image: NDArray[np.uint8], scale: float, paint: Paint = labels_by_scores
+    network: Network, head: Head, image: NDArray[np.uint8], size: Size, paint: Paint = labels_by_scores
 ) -> NDArray[np.int16]:
-    """Label an image with one run of the network at a scale of the working frame."""
+    """Label an image with one run of the network."""
     height, width = image.shape[:2]
-    scores = network.scores(fit_to_frame(image, scale), head)
+    scores = network.scores(fit_to_frame(image, size), head)
     return paint(scores, head.classes, (height, width))
 
 
@@ -105,17 +108,19 @@ def label_crop(
     return labels_by_scores(scores, head.classes, (rect.height, rect.width))
 
 
-def fit_to_frame(image: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
-    """Make the network's input from an image, or a part of one, at a scale of the working frame."""
+def fit_to_frame(image: NDArray[np.uint8], size: Size) -> NDArray[np.uint8]:
+    """Make the network's input from an image, or a part of one."""
     height, width = image.shape[:2]
-    return fit(image, input_size(height, width, scale * min(1.0, WORKING_LONG_SIDE / max(height, width))))
+    scale, squeeze = size
+    share = min(1.0, WORKING_LONG_SIDE / max(height, width))
+    return fit(image, input_size(height, width, scale * share, squeeze))
 
 
-def loss_whole(network: Network, head: Head, scene: Scene, scale: float) -> float:
+def loss_whole(network: Network, head: Head, scene: Scene, size: Size) -> float:
     """Cross-entropy of the network's probabilities, enlarged to the image, over the pixels of known truth."""
     assert scene.truth is not None
     height, width = scene.truth.shape
-    scores = network.scores(fit_to_frame(scene.image, scale), head)[..., : head.classes]
+    scores = network.scores(fit_to_frame(scene.image, size), head)[..., : head.classes]
     enlarged = cv2.resize(scores, (width, height), interpolation=cv2.INTER_LINEAR)
     known = scene.truth >= 0
     rows = enlarged[known] - enlarged[known].max(axis=1, keepdims=True)
@@ -129,10 +134,10 @@ def best_within(points: Sequence[Point], cost_ms: float) -> float:
     return max((point.pixel for point in points if point.cost_ms <= cost_ms), default=float("nan"))
 
 
-def _point(scale: float, painting: str, tally: _Tally) -> Point:
+def _point(size: Size, painting: str, tally: _Tally) -> Point:
     counts = tally.counts
     scores = metrics.pixel_accuracy(counts), metrics.class_accuracy(counts), metrics.mean_iou(counts)
-    return Point(scale, painting, float(np.median(tally.costs)), *scores, counts)
+    return Point(size, painting, float(np.median(tally.costs)), *scores, counts)
 
 
 def _faster(candidates: Sequence[Point]) -> Point:

@@ -27,7 +27,8 @@ def headline(scores: Mapping[str, Scores]) -> dict[str, Any]:
     him_cost_share : {"90": …}, D-NM's cost for so many percent of HIM's pixel accuracy, over HIM's cost.
     sm_cost_ratio : D-NM's cost over S-M's, for S-M's best accuracy less 0.1 points ("best") and for shares of
     HIM's.
-    frontier : D-NM less the network alone, mean and lowest over log cost.
+    frontier : D-NM less the network alone, mean and lowest over log cost. squeezed_frontier : the same where
+    the network alone may squeeze images, as D-NM does.
     by_deadline : all but the last of these of D-NM that knows the deadline.
     oracle_gain_share : the area between D-NM and S-M over log cost, over that between the oracle and S-M.
     """
@@ -60,11 +61,15 @@ def _describe_against(figures: Mapping[str, Any], name: str) -> list[tuple[str, 
     for which, value in figures.get("sm_cost_ratio", {}).items():
         wanted = "S-M's best accuracy − 0.1" if which == "best" else f"{which} % of HIM's accuracy"
         rows.append((f"{name}: cost over S-M's for {wanted}", "–" if value is None else f"{value:.2f}"))
-    if frontier := figures.get("frontier"):
-        span = f"{frontier['from_ms']:.3g} to {frontier['to_ms']:.3g} ms"
-        mean, lowest = frontier["mean_difference"], frontier["lowest_difference"]
-        rows.append((f"{name} above the network alone, mean over {span}", _points(mean)))
-        rows.append(("… and at its lowest", _points(lowest)))
+    for which, words in (
+        ("frontier", "the network alone"),
+        ("squeezed_frontier", "the network alone, squeezed as D-NM squeezes"),
+    ):
+        if frontier := figures.get(which):
+            span = f"{frontier['from_ms']:.3g} to {frontier['to_ms']:.3g} ms"
+            mean, lowest = frontier["mean_difference"], frontier["lowest_difference"]
+            rows.append((f"{name} above {words}, mean over {span}", _points(mean)))
+            rows.append(("… and at its lowest", _points(lowest)))
     return rows
 
 
@@ -76,6 +81,8 @@ def _against_others(ours: Scores, scores: Mapping[str, Scores]) -> dict[str, Any
         figures["sm_cost_ratio"] = _static_ratios(ours, scores["S-M"], scores.get("HIM"))
     if "CNN" in scores:
         figures["frontier"] = _against_frontier(ours, scores["CNN"])
+    if "CNN squeezed" in scores:
+        figures["squeezed_frontier"] = _against_frontier(ours, scores["CNN"], scores["CNN squeezed"])
     return figures
 
 
@@ -91,13 +98,17 @@ def _static_ratios(ours: Scores, static: Scores, him: Scores | None) -> dict[str
     return {which: _ratio(_cost_of(ours, value), _cost_of(static, value)) for which, value in wanted.items()}
 
 
-def _against_frontier(ours: Scores, network: Scores) -> dict[str, float | None]:
-    """Compare at the same costs; the frontier at a cost is the best size that costs no more."""
+def _against_frontier(ours: Scores, network: Scores, *more: Scores) -> dict[str, float | None]:
+    """Compare at the same costs; the frontier at a cost is the best size that costs no more.
+
+    more : the network alone at further sizes.
+    """
     first, last = FRONTIER_START * float(network.curve.cost.min()), float(network.curve.cost.max())
     budgets = np.geomspace(first, max(first, last), POINTS)
-    order = np.argsort(network.curve.cost)
-    best = np.maximum.accumulate(network.curve.pixel[order])
-    theirs = step_values(network.curve.cost[order], best, budgets)
+    cost = np.concatenate([scores.curve.cost for scores in (network, *more)])
+    order = np.argsort(cost)
+    pixel = np.concatenate([scores.curve.pixel for scores in (network, *more)])
+    theirs = step_values(cost[order], np.maximum.accumulate(pixel[order]), budgets)
     difference = step_values(ours.curve.cost, ours.curve.pixel, budgets) - theirs
     known = difference[np.isfinite(difference)]
     return {

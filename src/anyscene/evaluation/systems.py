@@ -48,7 +48,10 @@ SYSTEMS = {
 DATA_TERM = System("data-term", "Data term", "DCRF's classifier of regions without the CRF", "#d8a0c4")
 """Reported beside DCRF, which should beat it."""
 
-BY_NAME = {system.name: system for system in (*SYSTEMS.values(), DATA_TERM)}
+SQUEEZED = System("cnn-squeezed", "CNN squeezed", "the network alone at D-NM's squeezed sizes", "#7cc4c9")
+"""Reported beside CNN where D-NM's rungs are squeezed: the network alone could be, too."""
+
+BY_NAME = {system.name: system for system in (*SYSTEMS.values(), DATA_TERM, SQUEEZED)}
 
 
 def parse_systems(text: str) -> tuple[str, ...]:

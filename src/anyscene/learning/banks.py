@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from anyscene.data import DataSet, Scene
 from anyscene.features import Bank, bank_from_arrays, bank_to_arrays, list_feature_sets
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, SeenByAllError, read_backbone
-from anyscene.features.hypercolumn.rungs import MIRRORED, NETWORK, HonestLadder, head_to_arrays
+from anyscene.features.hypercolumn.rungs import NETWORK, RUNGS, HonestLadder, head_to_arrays
 from anyscene.features.training import CrossFit, fit_bank
 
 Arrays = dict[str, NDArray[Any]]
@@ -119,10 +119,12 @@ def load_banks(
     backbone: Path | None,
     threads: int,
     trees: bool = True,
+    rungs: Sequence[str] = RUNGS,
 ) -> Banks:
     """The banks that `fit_banks` fitted, and the rungs of a backbone file.
 
     trees : whether trees will look at the rungs. If not, rungs that speak need no embedding.
+    rungs : which of them.
     """
 
     def bank(which: str) -> Bank:
@@ -135,11 +137,8 @@ def load_banks(
         return Banks(crossfit)
     network = read_backbone(backbone)
     head, speaks = choose_head(network, dataset.classes.names)
-    mirrored = MIRRORED if speaks else ()  # blends gain by it; as features for trees it is no news
-    rungs = HonestLadder(
-        network, head, threads=threads, speaks=speaks, mirrored=mirrored, bare=speaks and not trees
-    )
-    return Banks(crossfit, network, rungs, head, speaks)
+    ladder = HonestLadder(network, head, rungs, threads, speaks, bare=speaks and not trees)
+    return Banks(crossfit, network, ladder, head, speaks)
 
 
 def choose_head(backbone: Backbone, names: Sequence[str]) -> tuple[str, bool]:

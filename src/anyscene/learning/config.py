@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from anyscene.errors import ConfigError
+from anyscene.features.hypercolumn.rungs import RUNGS, size_of_name
 from anyscene.learning.boosting import BoostingSettings
 from anyscene.learning.policy_iteration import IterationSettings
 from anyscene.learning.proposals import ProposalSettings
@@ -21,6 +22,11 @@ class TrainConfig(BaseModel):
 
     sets: tuple[str, ...] = Field((), description="feature sets to learn with; none: all that help")
     images: int = Field(0, ge=0, description="learn from at most so many images, evenly spaced; 0: all")
+    rungs: tuple[str, ...] = Field(
+        RUNGS,
+        min_length=1,
+        description="the network's inputs: width in thousandths, s667: squeezed, m: mirrored",
+    )
 
     alpha: float = Field(0.5, ge=0, description="weight of the regions' impurity in the loss (Eq. 3)")
     gammas: tuple[float, ...] = Field((0.2,), min_length=1, description="how much later rewards count: tried")
@@ -64,6 +70,11 @@ class TrainConfig(BaseModel):
     def _check(self) -> TrainConfig:
         if any(size < 1 or size > 1000 for size in self.bundles):
             raise ValueError("bundles must be between 1 and 1000")
+        for rung in self.rungs:
+            try:
+                size_of_name(rung)
+            except ConfigError as error:
+                raise ValueError(str(error)) from error
         if any(threshold < 0 for threshold in self.thresholds):
             raise ValueError("thresholds must not be negative")
         if any(not 0 <= gamma <= 1 for gamma in self.gammas):

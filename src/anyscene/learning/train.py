@@ -35,7 +35,7 @@ from anyscene.learning.parallel import map_threads
 from anyscene.learning.planning import end_with_guide, make_plans
 from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
 from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
-from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence
+from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence, set_prices
 from anyscene.learning.run_folder import RunFolder
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.actions import Action
@@ -117,7 +117,8 @@ def _stages(
     arrays = folder.arrays(
         "bank", lambda: fit_banks(data, sets, np.random.default_rng(bank_seed)) or _nothing()
     )
-    banks = load_banks(data, sets, arrays, network, 1, trees=max(config.bundles) > 1)
+    trees = max(config.bundles) > 1
+    banks = load_banks(data, sets, arrays, network, 1, trees, config.rungs)
     report("feature sets", 1, 1, ", ".join(banks.names))
     measured = folder.document(
         "costs", lambda: _read_costs(costs) if costs else measure_costs(banks.whole, data)
@@ -284,13 +285,15 @@ def propose(
     if not sequences[0].actions:
         raise DataError("no action improves on the prior: the feature sets say nothing about these classes")
     report("climbs", 0, 1, "fitting blends")
-    climbs = propose_climbs(corpus, settings.learners, climb_seed)
+    climbs = propose_climbs(corpus, set_prices(costs), settings.learners, climb_seed)
     report("climbs", 1, 1, f"{len(climbs)} of them")
     steps = max(2, round(HORIZON_FACTOR * max(len(sequence.actions) for sequence in sequences)))
     everything = combine(corpus, [*sequences, *climbs], costs, settings, steps)
     unseen, _ = corpus.policy_parts()
     judging = unseen[:: max(1, len(unseen) // config.guide_images)]
-    everything = replace(everything, plans=make_plans(everything, judging, config.threads))
+    # Plans and ends are judged by where they end: all held-out images may do that.
+    many = corpus.held_out[:: max(1, len(corpus.held_out) // (2 * config.guide_images))]
+    everything = replace(everything, plans=make_plans(everything, many, config.threads))
     report("pool", 0, 1, f"{len(everything.model.actions)} proposals")
     kept = folder.document(
         "pool", lambda: prune(everything, config.pool, config.prune_images, config.threads, prune_seed)
@@ -304,12 +307,12 @@ def propose(
         found = search_guide(pruned, (judging, fitted), config.guide_rounds, config.threads)
         # Whoever follows S-M and goes on after its end cannot fall behind it: that is the safest.
         both = (pruned.sequences[0], found)
-        return [with_long_end(pruned, sequence, judging, config.threads) for sequence in both]
+        return [with_long_end(pruned, sequence, many, config.threads) for sequence in both]
 
     guides = tuple(tuple(guide) for guide in folder.document("guides", find_guides))
     report("guide", 1, 1, f"{len(guides[-1])} actions")
     guided = replace(pruned, guides=guides)
-    plans = make_plans(guided, judging, config.threads)
+    plans = make_plans(guided, many, config.threads)
     report("plans", 1, 1, f"{len(plans)} for known deadlines")
     return replace(guided, plans=plans)
 

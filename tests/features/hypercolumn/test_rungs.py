@@ -44,6 +44,7 @@ def graph():
 
 
 HEAD = Head(np.array([[0.1, 0, 0], [0, 0, 0.1], [0, 1, 0]], np.float32), np.zeros(3, np.float32), classes=2)
+WHOLE, HALF = ("1000",), ("500",)
 
 
 @pytest.fixture(scope="module")
@@ -58,22 +59,22 @@ def image():
 def test_regions_get_class_probabilities_and_the_embedding(graph, image):
     tree = Tree(image)
     tree.grow(8)
-    rungs = ladder(Network(graph), HEAD, (0.25, 1.0))
+    rungs = ladder(Network(graph), HEAD, ("250", *WHOLE))
     regions = RegionFeatures(rungs, View(image), tree)
     for name in rungs:
         features = regions.features(name, tree.depth - 1)
         assert features.shape == (len(tree.areas[-1]), 3)
         np.testing.assert_allclose(features[:, :2].sum(axis=1), 1, atol=1e-5)
-    root = regions.features(rung_name(1.0), 0)[0]
+    root = regions.features(rung_name((1.0, 1.0)), 0)[0]
     np.testing.assert_allclose(root, [0.5, 0.5, 0], atol=0.02)
 
 
 def test_a_crop_covers_only_the_regions_inside_it(graph, image):
     tree = Tree(image)
     tree.grow(8)
-    rungs = ladder(Network(graph), HEAD, (1.0,))
+    rungs = ladder(Network(graph), HEAD, WHOLE)
     regions = RegionFeatures(rungs, View(image), tree)
-    name = rung_name(1.0)
+    name = rung_name((1.0, 1.0))
     regions.extract(name, Rect(0, 0, 96, 64))
     covered = regions.covered(name, tree.depth - 1)
     inside = tree.boxes[-1][:, 3] <= 64
@@ -85,21 +86,25 @@ def test_a_crop_covers_only_the_regions_inside_it(graph, image):
 
 @pytest.mark.parametrize("rect", [Rect(0, 0, 96, 128), Rect(32, 0, 96, 32), Rect(0, 64, 64, 128)])
 def test_the_map_of_a_mirrored_rung_lies_as_the_frame_does(graph, image, rect):
-    plain, mirrored = ladder(Network(graph), HEAD, (1.0,), mirrored=(1.0,)).values()
+    plain, mirrored = ladder(Network(graph), HEAD, ("1000", "1000m")).values()
     assert mirrored.name == "hypercolumn@1000m"
     assert mirrored.fineness > plain.fineness
     view = View(image)
     np.testing.assert_allclose(mirrored.extract(view, rect, 0), plain.extract(view, rect, 0), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["hypercolumn@250", "hypercolumn@1000m"])
+@pytest.mark.parametrize(
+    "name", ["hypercolumn@250", "hypercolumn@1000m", "hypercolumn@533s667", "hypercolumn@1000s667m"]
+)
 def test_a_rung_is_made_by_its_name(graph, name):
     assert rung_of_name(name, Network(graph), HEAD, speaks=True).name == name
 
 
 def test_the_cost_of_a_rung_is_the_size_of_its_input(graph):
-    rung = ladder(Network(graph), HEAD, (0.5,))[rung_name(0.5)]
+    rung = ladder(Network(graph), HEAD, HALF)[rung_name((0.5, 1.0))]
     assert rung.extraction_pixels(Rect(0, 0, 360, 480), (360, 480)) == 192 * 256
+    squeezed = rung.at((0.5, 0.667))
+    assert squeezed.extraction_pixels(Rect(0, 0, 360, 480), (360, 480)) == 128 * 256
     corner = rung.extraction_pixels(Rect(0, 0, 90, 120), (360, 480))
     assert 48 * 64 < corner < 192 * 256
 
@@ -120,7 +125,7 @@ def test_each_image_gets_the_rungs_of_a_part_that_has_not_seen_it(graph, image):
     heads = {("train", "x"): HEAD, ("a", "x"): HEAD}
     graphs = {"train": graph, "a": graph}
     seen = {"train": frozenset({key}), "a": frozenset[str]()}
-    honest = HonestLadder(Backbone(graphs=graphs, heads=heads, seen=seen, **shared), "x", (0.5,))
+    honest = HonestLadder(Backbone(graphs=graphs, heads=heads, seen=seen, **shared), "x", HALF)
     assert honest.for_image(image) is honest.of_part("a")
     assert honest.for_image(image[:, ::-1]) is honest.of_part("train")
     fooled = HonestLadder(
@@ -142,7 +147,7 @@ def test_a_bare_ladder_has_the_classes_alone(graph, image):
     )
     assert len(HEAD.bias) > HEAD.classes
     widths = [
-        HonestLadder(backbone, "x", (0.5,), bare=bare).for_image(image)[rung_name(0.5)].dimensions
+        HonestLadder(backbone, "x", HALF, bare=bare).for_image(image)[rung_name((0.5, 1.0))].dimensions
         for bare in (False, True)
     ]
     assert widths == [len(HEAD.bias), HEAD.classes]
@@ -152,6 +157,8 @@ def test_the_fingerprint_tells_scales_and_heads_apart(graph):
     network = Network(graph)
     other = Head(HEAD.weight * 2, HEAD.bias, HEAD.classes)
     prints = {
-        rung.fingerprint() for head in (HEAD, other) for rung in ladder(network, head, (0.5, 1.0)).values()
+        rung.fingerprint()
+        for head in (HEAD, other)
+        for rung in ladder(network, head, (*HALF, *WHOLE)).values()
     }
     assert len(prints) == 4

@@ -43,3 +43,12 @@ def test_an_early_deadline_is_met_while_a_late_one_is_waited_for():
         with pytest.raises(OutOfTime), watchdog.watching(time.perf_counter() + 0.02) as early:
             run_until_told_to_end(early)
         assert not late.terminate
+
+
+def test_a_deadline_is_met_after_earlier_runs_that_ended_in_time():
+    watchdog = Watchdog()
+    for patience in (0.03, 0.02):  # the thread still waits for a deadline of which nobody needs to be told
+        with watchdog.watching(time.perf_counter() + patience):
+            pass
+    with pytest.raises(OutOfTime), watchdog.watching(time.perf_counter() + 0.06) as options:
+        run_until_told_to_end(options)

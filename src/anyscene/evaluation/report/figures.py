@@ -121,7 +121,7 @@ def _against_cost(axes: Any, scores: Mapping[str, Scores], what: str, label: str
             shown.append(values[progress >= FOCUS])
         elif len(values) > 1:
             order = np.argsort(own.curve.cost)
-            style = {"linestyle": "--" if name == "CNN" else ":", "linewidth": 1.4}
+            style = {"linestyle": "--" if name.startswith("CNN") else ":", "linewidth": 1.4}
             best = _best_so_far(values[order], what)
             axes.step(own.curve.cost[order], best, where="post", color=color, label=name, **style)
             axes.plot(own.curve.cost, values, "o", color=color, markersize=3.6)

@@ -68,13 +68,13 @@ def margin_at(scale: float, frame: tuple[int, int]) -> int:
 
 
 @lru_cache(maxsize=256)
-def reading(rect: Rect, frame: tuple[int, int], scale: float) -> Reading:
-    """What a rung of a scale must read, and keep, for a rectangle of the frame.
+def reading(rect: Rect, frame: tuple[int, int], scale: float, squeeze: float = 1.0) -> Reading:
+    """What a rung of a scale, perhaps squeezed, must read, and keep, for a rectangle of the frame.
 
     The kept cells are those nearest to the rectangle: exactly it (to half a pixel of the frame) for crops
     of `best_crops`, to half a cell of 4 input pixels for others.
     """
-    height, width = input_size(*frame, scale)
+    height, width = input_size(*frame, scale, squeeze)
     margin = margin_at(scale, frame)
     top, bottom, first_row, last_row = _along(rect.top, rect.bottom, frame[0], height, margin)
     left, right, first_column, last_column = _along(rect.left, rect.right, frame[1], width, margin)

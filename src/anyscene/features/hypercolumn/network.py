@@ -79,9 +79,12 @@ class Network:
             return np.asarray(self._session.run(["scores"], feed, options)[0])
 
 
-def input_size(height: int, width: int, scale: float) -> tuple[int, int]:
-    """The network's input for a frame at a scale: the nearest multiples of 32, as (height, width)."""
-    return _multiple(height * scale), _multiple(width * scale)
+def input_size(height: int, width: int, scale: float, squeeze: float = 1.0) -> tuple[int, int]:
+    """The network's input for a frame at a scale: the nearest multiples of 32, as (height, width).
+
+    squeeze : how much lower it is than its width asks for.
+    """
+    return _multiple(height * scale * squeeze), _multiple(width * scale)
 
 
 def _multiple(side: float) -> int:

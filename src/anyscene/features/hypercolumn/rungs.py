@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,13 @@ NETWORK = "hypercolumn"
 FOREIGN = f"{NETWORK}/foreign"
 """Array of a head that scores other classes than the model's: how many they are."""
 
-SCALES = (0.14, 0.2, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
-"""Input sizes relative to the working frame, whole thousandths: their names say them exactly. All different
-after rounding to multiples of 32 at 480x360."""
+Size = tuple[float, float]
+"""Of the network's input: its width relative to the working frame, and how far its height is squeezed beside
+that. Whole thousandths: names of rungs say them exactly."""
 
-MIRRORED = (1.0,)
-"""Sizes at which there is a second rung that sees the frame mirrored, and so errs elsewhere."""
+RUNGS = ("140", "200", "250", "375", "500", "625", "750", "875", "1000", "1000m")
+"""The usual ladder, by the names of `rung_name`. The sizes are all different after rounding to multiples of
+32 at 480x360."""
 
 LOWEST = np.log(SCORE_FLOOR)
 
@@ -45,7 +47,7 @@ class Rung(FeatureSet):
     nearly those of the whole frame; not quite, so pieces stand alone.
 
     speaks: whether the head's classes are those of the model. If not, its scores are features like others.
-    mirrored: whether the network sees the frame mirrored; the map is not.
+    mirrored: whether the network sees the frame mirrored, and so errs elsewhere; the map is not.
     """
 
     pooling = Pooling.MEAN
@@ -54,24 +56,25 @@ class Rung(FeatureSet):
     version = 3
 
     def __init__(
-        self, network: Network, head: Head, scale: float, speaks: bool = True, mirrored: bool = False
+        self, network: Network, head: Head, size: Size, speaks: bool = True, mirrored: bool = False
     ) -> None:
-        self.name = rung_name(scale, mirrored)
+        self.name = rung_name(size, mirrored)
         self.speaks_of_classes = speaks
-        self.scale = scale
+        self.size = size
         self.mirrored = mirrored
-        self.fineness = (scale + (TWIN if mirrored else 0.0)) if speaks else 0.0
+        fineness = size[0] * float(np.sqrt(size[1]))  # by cells
+        self.fineness = (fineness + (TWIN if mirrored else 0.0)) if speaks else 0.0
         self._network = network
         self._head = head
         self.channels = len(head.bias)
         self.dimensions = self.channels
 
     def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
-        """Run the network on a rectangle of the frame and its margin, at the rung's scale."""
-        fitted = view.fitted(input_size(*view.size, self.scale))
+        """Run the network on a rectangle of the frame and its margin, at the rung's size."""
+        fitted = view.fitted(input_size(*view.size, *self.size))
         if self.mirrored:
             fitted, rect = np.ascontiguousarray(fitted[:, ::-1]), _mirror(rect, view.size[1])
-        part = reading(rect, view.size, self.scale)
+        part = reading(rect, view.size, *self.size)
         scores = crop_scores(self._network, self._head, fitted, part, view.deadline)
         return np.ascontiguousarray(scores[:, ::-1]) if self.mirrored else scores
 
@@ -87,38 +90,60 @@ class Rung(FeatureSet):
 
     def extraction_pixels(self, rect: Rect, frame: tuple[int, int]) -> int:
         """The size of the network's input, margin included, which decides its cost."""
-        return reading(rect, frame, self.scale).read.area
+        return reading(rect, frame, *self.size).read.area
+
+    def at(self, size: Size) -> Rung:
+        """The same network and head at another size."""
+        return Rung(self._network, self._head, size, self.speaks_of_classes, self.mirrored)
 
     def fingerprint(self) -> str:
-        """A hash of the network, the head and the scale."""
+        """A hash of the network, the head and the size."""
         digest = hashlib.sha256(f"{self.name} {self.version} {self._head.classes}".encode())
         for part in (self._network.graph, self._head.weight.tobytes(), self._head.bias.tobytes()):
             digest.update(part)
         return digest.hexdigest()
 
 
-def rung_name(scale: float, mirrored: bool = False) -> str:
-    """The name of the feature set at a scale: `hypercolumn@250` at a quarter, `hypercolumn@250m` mirrored."""
-    return f"{NETWORK}@{round(scale * 1000):03d}{'m' if mirrored else ''}"
+def rung_name(size: Size, mirrored: bool = False) -> str:
+    """The name of the feature set at a size: `hypercolumn@250` at a quarter.
+
+    `hypercolumn@250s667` is squeezed to two thirds of the height that asks for, `hypercolumn@250m` mirrored.
+    """
+    scale, squeeze = (round(1000 * share) for share in size)
+    return f"{NETWORK}@{scale:03d}{'' if squeeze == 1000 else f's{squeeze:03d}'}{'m' if mirrored else ''}"
+
+
+def size_of_name(name: str) -> Size:
+    """The size of the rung of that name, with `hypercolumn@` or without; an error if it is none."""
+    found = re.fullmatch(rf"(?:{NETWORK}@)?(\d{{3,4}})(?:s(\d{{3}}))?m?", name)
+    if not found or not 0 < int(found[1]) <= 1000:
+        raise ConfigError(
+            f"'{name}' is no rung: it must be a width in thousandths of the frame, such as 500, with s667 "
+            "after it to squeeze its height to 0.667 of what that asks for, and m to mirror it"
+        )
+    return int(found[1]) / 1000, int(found[2] or 1000) / 1000
 
 
 def rung_of_name(name: str, network: Network, head: Head, speaks: bool) -> Rung:
     """The rung that has this name."""
-    size = name.removeprefix(f"{NETWORK}@")
-    return Rung(network, head, int(size.removesuffix("m")) / 1000, speaks, size.endswith("m"))
+    return Rung(network, head, size_of_name(name), speaks, name.endswith("m"))
+
+
+def squeezed_sizes(names: Iterable[str]) -> tuple[Size, ...]:
+    """The sizes of those of some feature sets that are squeezed rungs, each once."""
+    sizes = dict.fromkeys(size_of_name(name) for name in names if name.startswith(f"{NETWORK}@"))
+    return tuple(size for size in sizes if size[1] != 1)
 
 
 def ladder(
     network: Network,
     head: Head,
-    scales: Sequence[float] = SCALES,
+    names: Sequence[str] = RUNGS,
     speaks: bool = True,
-    mirrored: Sequence[float] = (),
 ) -> dict[str, Rung]:
-    """The rungs at these scales, and mirrored ones at those, by name."""
-    rungs = [Rung(network, head, scale, speaks) for scale in scales]
-    rungs += [Rung(network, head, scale, speaks, mirrored=True) for scale in mirrored]
-    return {rung.name: rung for rung in rungs}
+    """The rungs of these names; mirrored ones only if they speak: to trees they are no news."""
+    rungs = [rung_of_name(name, network, head, speaks) for name in names]
+    return {rung.name: rung for rung in rungs if speaks or not rung.mirrored}
 
 
 def _mirror(rect: Rect, width: int) -> Rect:
@@ -151,10 +176,9 @@ class HonestLadder:
         self,
         backbone: Backbone,
         dataset: str,
-        scales: Sequence[float] = SCALES,
+        names: Sequence[str] = RUNGS,
         threads: int = 1,
         speaks: bool = True,
-        mirrored: Sequence[float] = (),
         bare: bool = False,
     ) -> None:
         if dataset not in backbone.classes:
@@ -163,8 +187,7 @@ class HonestLadder:
             )
         self._backbone = backbone
         self._dataset = dataset
-        self._scales = tuple(scales)
-        self._mirrored = tuple(mirrored)
+        self._names = tuple(names)
         self._threads = threads
         self._speaks = speaks
         self._bare = bare
@@ -180,5 +203,5 @@ class HonestLadder:
             network = Network(self._backbone.graphs[part], self._threads)
             head = self._backbone.heads[part, self._dataset]
             head = head.first_rows(head.classes) if self._bare else head
-            self._parts[part] = ladder(network, head, self._scales, self._speaks, self._mirrored)
+            self._parts[part] = ladder(network, head, self._names, self._speaks)
         return self._parts[part]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ class Watchdog:
         self._changed = Condition()
         self._watched: list[_Watched] = []
         self._thread: Thread | None = None
+        self._wakes_at = math.inf
 
     @contextmanager
     def watching(self, deadline: float) -> Iterator[Any]:
@@ -43,7 +45,8 @@ class Watchdog:
                 self._thread = Thread(target=self._watch, name="anyscene watchdog", daemon=True)
                 self._thread.start()
             self._watched.append(run)
-            self._changed.notify()
+            if deadline < self._wakes_at:  # waking the thread takes a good part of a short run
+                self._changed.notify()
         try:
             yield run.options
         except Exception as error:  # ONNX Runtime's own, of a class that it does not name publicly
@@ -61,5 +64,7 @@ class Watchdog:
                 for run in self._watched:
                     if run.deadline <= now:
                         run.options.terminate = True
-                later = [run.deadline - now for run in self._watched if run.deadline > now]
-                self._changed.wait(min(later, default=None))
+                self._wakes_at = min(
+                    (run.deadline for run in self._watched if run.deadline > now), default=math.inf
+                )
+                self._changed.wait(self._wakes_at - now if self._wakes_at < math.inf else None)
