@@ -179,6 +179,10 @@ def test_nothing_is_compiled_for_an_image_of_another_kind(engine):
         fixed.flags.writeable = False
         for kind in (image, fixed):
             engine.label(kind)
+            engine.label(kind, "1min", until=0.999)
+            frame = engine.begin(kind, "1min")
+            frame.finish()
+            engine.begin(kind, 0, frame.to_carry()).labeling().confidence.max()
     assert {kernel: len(kernel.signatures) for kernel in all_kernels() if kernel in known} == known
 
 

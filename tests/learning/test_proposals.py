@@ -7,7 +7,7 @@ import pytest
 
 from anyscene.learning.binning import fit_bins
 from anyscene.learning.boosting import BoostingSettings
-from anyscene.learning.climbs import propose_climbs
+from anyscene.learning.climbs import propose_climbs, rises_between
 from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.guide import (
     SHORTFALL,
@@ -187,7 +187,7 @@ def with_ladder(corpus):
     return replace(corpus, fit=fit, held_out=held_out, speaking=frozenset(SETS), ladder=(0, 1))
 
 
-def test_climbs_are_all_rising_choices_of_rungs(corpus, with_ladder):
+def test_climbs_are_all_choices_of_rungs_that_rise_fast_enough(corpus, with_ladder):
     seed = np.random.SeedSequence(0)
     assert propose_climbs(corpus, RISING, LEARNERS, seed) == []
     climbs = propose_climbs(with_ladder, RISING, LEARNERS, seed)
@@ -200,6 +200,8 @@ def test_climbs_are_all_rising_choices_of_rungs(corpus, with_ladder):
 def test_rungs_of_nearly_the_same_cost_do_not_follow_each_other(with_ladder):
     climbs = propose_climbs(with_ladder, np.array([1.0, 1.1]), LEARNERS, np.random.SeedSequence(0))
     assert [[c.blend_source.tolist() for c in climb.chains] for climb in climbs] == [[[0]], [[1]]]
+    twins = replace(with_ladder, sets=("hypercolumn@500", "hypercolumn@500m"))
+    assert rises_between(twins, np.array([1.0, 1.1]))(0, 1)  # what it says of the mirrored frame is news
 
 
 def test_plans_cost_more_only_where_they_are_better(with_ladder):

@@ -28,6 +28,7 @@ def test_settings_in_a_file_are_honoured(tmp_path):
         ("bundles = [0]", "bundles"),
         ("rungs = ['500', 'half']", "'half' is no rung"),
         ("rungs = ['1200']", "1200"),
+        ("rungs = ['500s000']", "500s000"),
         ("bundles = []", "bundles"),
         ("thresholds = [-1.0]", "thresholds"),
         ("lambdas = [-1.0]", "lambdas"),

@@ -136,6 +136,11 @@ class Engine:
                 follow = advance(follow, action, model.pool, run.look(), 0.0)
                 for state in (advance(model.start(), action, model.pool, run.look(), 0.0), follow):
                     run.show(state, size[:2]).confidence().max()
+            # What a short look, and the next frame of a video, need besides.
+            self.label(noise, "1min", until=1.0)
+            video = self.begin(noise, "1min")
+            video.finish()
+            self.begin(noise, "1min", video.to_carry()).labeling().confidence.max()
 
     def begin(self, image: NDArray[np.uint8], budget: Budget = None, carried: Carried | None = None) -> Run:
         """Begin to label an image, to be advanced action by action.

@@ -30,6 +30,7 @@ from anyscene.evaluation.traces import Trace, join_ends, load_traces, save_trace
 from anyscene.features.cache import FeatureCache
 from anyscene.features.memory import keep_freed_memory
 from anyscene.files import cache_dir
+from anyscene.model import painting
 from anyscene.model.modelfile import load_model
 from anyscene.model.policies import Policy, StaticPolicy
 
@@ -122,7 +123,7 @@ def _do(job: Job, task: Task) -> tuple[int, ...]:
 
 def _key(job: Job, system: str) -> str:
     """A hash of all that a system's traces depend on: whatever changes, nothing stale is found."""
-    facts = [anyscene.__version__, job.data, job.split, str(job.indices), job.clock]
+    facts = [anyscene.__version__, str(painting.VERSION), job.data, job.split, str(job.indices), job.clock]
     if system in SYSTEMS and SYSTEMS[system].anytime:
         facts += [job.model_hash, job.segmentation]
     elif job.baselines:

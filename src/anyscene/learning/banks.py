@@ -124,7 +124,7 @@ def load_banks(
     """The banks that `fit_banks` fitted, and the rungs of a backbone file.
 
     trees : whether trees will look at the rungs. If not, rungs that speak need no embedding.
-    rungs : which of them.
+    rungs : their names, as in `RUNGS`.
     """
 
     def bank(which: str) -> Bank:

@@ -6,11 +6,13 @@ end. There are few rungs and a blend is fitted in a second, so all climbs that r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.features.hypercolumn.rungs import is_mirrored
 from anyscene.learning.corpus import Corpus
 from anyscene.learning.proposals import GreedySequence
 from anyscene.learning.weak_learners import LearnerSettings, blend_chain, draw_sample
@@ -23,8 +25,8 @@ MOST_RUNGS = 3
 
 
 RISE = 1.4
-"""A rung costs at least so many times the one before it: what they say in common is paid for twice. A
-mirrored rung, which says less in common, may follow any."""
+"""A rung costs at least so many times the one before it: what they say in common is paid for twice. One that
+sees the frame mirrored, which says less in common with the others, may stand beside any."""
 
 
 def propose_climbs(
@@ -34,10 +36,7 @@ def propose_climbs(
 
     prices : of the feature sets, in milliseconds.
     """
-
-    def rises(before: int, after: int) -> bool:
-        return corpus.sets[after].endswith("m") or bool(prices[after] >= RISE * prices[before])
-
+    rises = rises_between(corpus, prices)
     start = initial_state(corpus.prior, len(corpus.sets), corpus.layer_count, 0)
     states, random = [start] * len(corpus.fit), np.random.default_rng(seed)
     sample = draw_sample(corpus.fit, states, settings.samples, corpus.sets, random)
@@ -57,3 +56,13 @@ def propose_climbs(
                 )
             )
     return climbs
+
+
+def rises_between(corpus: Corpus, prices: NDArray[np.float64]) -> Callable[[int, int], bool]:
+    """Tells whether the second of two sets may follow the first in a climb."""
+
+    def rises(before: int, after: int) -> bool:
+        differs = is_mirrored(corpus.sets[before]) != is_mirrored(corpus.sets[after])
+        return differs or bool(prices[after] >= RISE * prices[before])
+
+    return rises

@@ -43,7 +43,9 @@ class TrainConfig(BaseModel):
     clusters: int = Field(3, ge=0, le=50, description="groups of images with sequences of their own")
     guide_rounds: int = Field(6, ge=0, description="most changes on the way to the guide")
     guide_images: int = Field(
-        32, ge=1, description="held-out images that judge the guide, beside as many fitted"
+        32,
+        ge=1,
+        description="held-out images that judge the guide, beside as many fitted; twice as many, plans",
     )
     pool: int = Field(64, ge=8, le=1000, description="actions kept in the pool")
     prune_images: int = Field(12, ge=1, description="held-out images that judge which actions are kept")

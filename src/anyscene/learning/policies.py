@@ -47,11 +47,11 @@ class Judged:
     score: float
     areas: NDArray[np.float64]
 
-    def clearly_better_than(self, other: Judged) -> bool:
+    def surely_better_than(self, other: Judged, by: float = 0.0) -> bool:
         """Whether the score is higher by more than chance explains, going by the images' differences."""
         difference = self.areas - other.areas
         doubt = float(difference.std() / np.sqrt(len(difference)))
-        return self.score - other.score > max(CLEARLY, doubt)
+        return self.score - other.score > max(by, doubt)
 
 
 def learn_policies(
@@ -120,15 +120,12 @@ class Judge:
         policies = [LearnedPolicy(q, guide=guide, loyalty=loyalty) for loyalty, guide in choices]
         best, *others = (self.with_stop(policy) for policy in policies)
         for judged in others:
-            if judged.clearly_better_than(best):
+            if judged.surely_better_than(best, CLEARLY):
                 best = judged
         return best
 
     def with_stop(self, policy: LearnedPolicy) -> Judged:
-        """Return the policy with the level of Q̂ at or below which stopping gives the best score.
-
-        Levels are tried from never stopping upwards; of equally good ones the one that stops first is taken.
-        """
+        """Return the policy with the level of Q̂ at or below which it should stop."""
         watched = map_threads(partial(_watched, self._model, policy), self._images, self._threads)
         values = np.concatenate([best for best, _ in watched])
         values = values[np.isfinite(values)]
@@ -136,13 +133,28 @@ class Judge:
             [-np.inf, *np.unique(np.quantile(values, np.linspace(0, 1, 21)))] if len(values) else [-np.inf]
         )
         stopped = [[_stopped(*run, level) for run in watched] for level in levels]
-        scores = [self._score(runs) for runs in stopped]
-        best = max(range(len(levels)), key=lambda i: (scores[i], i))
-        areas = np.array([accuracy_at(run, self._budgets).mean() for run in stopped[best]])
-        return Judged(replace(policy, stop_below=float(levels[best])), scores[best], areas)
+        judged = [
+            Judged(
+                replace(policy, stop_below=float(level)),
+                self._score(runs),
+                np.array([accuracy_at(run, self._budgets).mean() for run in runs]),
+            )
+            for level, runs in zip(levels, stopped, strict=True)
+        ]
+        return choose_stop(judged, guided=bool(policy.guide))
 
     def _score(self, runs: Sequence[Trajectory]) -> float:
         return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL, SOONER)
+
+
+def choose_stop(judged: Sequence[Judged], guided: bool) -> Judged:
+    """The best of policies that stop at ever higher levels of Q̂; of equally good ones that which stops first.
+
+    guided : whether they have a guide, at whose end the last one stops. Then that is taken, unless going on
+    is better by more than chance explains: what Q̂ finds there may harm on other images.
+    """
+    best = max(reversed(judged), key=lambda one: one.score)
+    return best if not guided or best.surely_better_than(judged[-1]) else judged[-1]
 
 
 def run_all(

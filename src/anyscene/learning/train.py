@@ -48,6 +48,9 @@ from anyscene.model.rollout import Trajectory
 Report = Callable[[str, int, int, str], None]
 """Told of progress: (stage, done, of how many, a word on the latest)."""
 
+STAGES = 2
+"""To be raised when stages leave something else behind: a run of before cannot be gone on with."""
+
 FEWEST = 8
 """Images that learning needs at least: some to fit to, some to judge by."""
 
@@ -83,7 +86,7 @@ def train(
     network = _fingerprint(Path(backbone)) if backbone else ""
     ids = hashlib.sha256("\n".join(data.split("train").ids).encode()).hexdigest()
     identity = {
-        "version": anyscene.__version__,
+        "version": f"{anyscene.__version__}, stages {STAGES}",
         "data set": data.name,
         "list of images": ids,
         "config": config.model_dump(mode="json"),
@@ -291,7 +294,7 @@ def propose(
     everything = combine(corpus, [*sequences, *climbs], costs, settings, steps)
     unseen, _ = corpus.policy_parts()
     judging = unseen[:: max(1, len(unseen) // config.guide_images)]
-    # Plans and ends are judged by where they end: all held-out images may do that.
+    # Plans and ends are judged by where they end, where images differ more than policies do: by more of them.
     many = corpus.held_out[:: max(1, len(corpus.held_out) // (2 * config.guide_images))]
     everything = replace(everything, plans=make_plans(everything, many, config.threads))
     report("pool", 0, 1, f"{len(everything.model.actions)} proposals")

@@ -17,6 +17,9 @@ from anyscene.model.nodes import Nodes
 from anyscene.model.outlines import follow_outlines
 from anyscene.model.state import State
 
+VERSION = 2
+"""To be raised when labels are painted otherwise: what was scored before is then not taken for the same."""
+
 Value = TypeVar("Value", bound=np.generic)
 
 
@@ -121,7 +124,8 @@ def paint_detail(
 ) -> Painted:
     """Paint what leaves believe, float32[N, C], with the detail in them, along the frame's outlines.
 
-    No map is finer than the working frame, so a larger image repeats its pixels.
+    No map is finer than the working frame, so a larger image repeats its pixels. A smaller size is a glance:
+    its pixels are mixed by place alone.
     """
     shown = add_leaves(detail.scores, log_belief - detail.of_leaves, leaves, tree, nodes)
     mixed, frame = follow_outlines(shown, detail.colors), (tree.size[0], tree.size[1])

@@ -8,7 +8,14 @@ from anyscene.features import RegionFeatures, View
 from anyscene.features.hypercolumn.backbone import Backbone
 from anyscene.features.hypercolumn.keys import image_key
 from anyscene.features.hypercolumn.network import Head, Network, input_size
-from anyscene.features.hypercolumn.rungs import HonestLadder, ladder, rung_name, rung_of_name
+from anyscene.features.hypercolumn.rungs import (
+    HonestLadder,
+    is_mirrored,
+    ladder,
+    rung_name,
+    rung_of_name,
+    squeezed_sizes,
+)
 from anyscene.features.view import Rect
 from anyscene.hierarchy import Tree, fit
 
@@ -107,6 +114,35 @@ def test_the_cost_of_a_rung_is_the_size_of_its_input(graph):
     assert squeezed.extraction_pixels(Rect(0, 0, 360, 480), (360, 480)) == 128 * 256
     corner = rung.extraction_pixels(Rect(0, 0, 90, 120), (360, 480))
     assert 48 * 64 < corner < 192 * 256
+
+
+def test_a_frame_wider_than_4_to_3_is_squeezed_less():
+    assert input_size(360, 480, 0.533, 0.667) == (128, 256)
+    assert input_size(270, 480, 0.533, 0.667) == (128, 256)
+    assert input_size(180, 480, 0.533, 0.667) == (96, 256)
+    assert input_size(480, 360, 0.533, 0.667) == (160, 192)
+
+
+def test_squeezed_maps_cover_the_frame(graph, image):
+    view = View(image)
+    whole, squeezed = ladder(Network(graph), HEAD, ("1000", "1000s667")).values()
+    tall, low = (rung.extract(view, view.rect, 0) for rung in (whole, squeezed))
+    assert low.shape == (tall.shape[0] * 2 // 3, *tall.shape[1:])
+    np.testing.assert_allclose(low, tall[: len(low)], atol=1e-5)  # from top to bottom all rows are the same
+    assert whole.fingerprint() != squeezed.fingerprint()
+    assert whole.fineness > squeezed.fineness
+
+
+def test_names_of_rungs_tell_squeezed_and_mirrored_ones():
+    names = ("place", "hypercolumn@500", "hypercolumn@500s667", "hypercolumn@500s667m")
+    assert squeezed_sizes(names) == ((0.5, 0.667),)
+    assert [is_mirrored(name) for name in names] == [False, False, False, True]
+
+
+def test_mirrored_rungs_need_a_head_that_speaks(graph):
+    assert list(ladder(Network(graph), HEAD, ("500", "500m"), speaks=False)) == ["hypercolumn@500"]
+    with pytest.raises(ConfigError, match="mirrored"):
+        ladder(Network(graph), HEAD, ("500m",), speaks=False)
 
 
 @pytest.mark.parametrize(("side", "scale", "expected"), [(1, 1.0, 32), (480, 1.0, 480), (360, 0.5, 192)])

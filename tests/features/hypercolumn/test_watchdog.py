@@ -52,3 +52,11 @@ def test_a_deadline_is_met_after_earlier_runs_that_ended_in_time():
             pass
     with pytest.raises(OutOfTime), watchdog.watching(time.perf_counter() + 0.06) as options:
         run_until_told_to_end(options)
+
+
+def test_a_deadline_in_a_thousand_years_does_not_end_the_watch():
+    watchdog = Watchdog()
+    with watchdog.watching(time.perf_counter() + 3e10):
+        time.sleep(0.02)
+        with pytest.raises(OutOfTime), watchdog.watching(time.perf_counter() + 0.02) as options:
+            run_until_told_to_end(options)

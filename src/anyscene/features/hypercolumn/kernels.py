@@ -135,6 +135,8 @@ def paint_alike(
             if _agree(best, row, below, column, beyond):
                 continue
             count = _find_rivals(scores, classes, row, below, column, beyond, rivals)
+            if count < 2:  # scores that are no numbers
+                continue
             start, end = column_starts[column], column_starts[column + 1]
             shares = column_shares[start:end]
             a, b, c, d = (

@@ -79,12 +79,18 @@ class Network:
             return np.asarray(self._session.run(["scores"], feed, options)[0])
 
 
+SQUEEZED_ASPECT = 3 / 4
+"""Height over width of the frames that squeezing was measured with."""
+
+
 def input_size(height: int, width: int, scale: float, squeeze: float = 1.0) -> tuple[int, int]:
     """The network's input for a frame at a scale: the nearest multiples of 32, as (height, width).
 
-    squeeze : how much lower it is than its width asks for.
+    squeeze : the share of its height that a frame of 4:3 keeps; 1 keeps the aspect. A wider frame, which is
+    lower already, keeps more.
     """
-    return _multiple(height * scale * squeeze), _multiple(width * scale)
+    kept = min(height, squeeze * max(height, width * SQUEEZED_ASPECT))
+    return _multiple(kept * scale), _multiple(width * scale)
 
 
 def _multiple(side: float) -> int:

@@ -27,8 +27,8 @@ FOREIGN = f"{NETWORK}/foreign"
 """Array of a head that scores other classes than the model's: how many they are."""
 
 Size = tuple[float, float]
-"""Of the network's input: its width relative to the working frame, and how far its height is squeezed beside
-that. Whole thousandths: names of rungs say them exactly."""
+"""Of the network's input: its scale relative to the working frame, and the share of its height that is kept
+(`input_size`). Whole thousandths: names of rungs say them exactly."""
 
 RUNGS = ("140", "200", "250", "375", "500", "625", "750", "875", "1000", "1000m")
 """The usual ladder, by the names of `rung_name`. The sizes are all different after rounding to multiples of
@@ -107,7 +107,7 @@ class Rung(FeatureSet):
 def rung_name(size: Size, mirrored: bool = False) -> str:
     """The name of the feature set at a size: `hypercolumn@250` at a quarter.
 
-    `hypercolumn@250s667` is squeezed to two thirds of the height that asks for, `hypercolumn@250m` mirrored.
+    `hypercolumn@250s667` keeps two thirds of the height that asks for, `hypercolumn@250m` is mirrored.
     """
     scale, squeeze = (round(1000 * share) for share in size)
     return f"{NETWORK}@{scale:03d}{'' if squeeze == 1000 else f's{squeeze:03d}'}{'m' if mirrored else ''}"
@@ -115,13 +115,18 @@ def rung_name(size: Size, mirrored: bool = False) -> str:
 
 def size_of_name(name: str) -> Size:
     """The size of the rung of that name, with `hypercolumn@` or without; an error if it is none."""
-    found = re.fullmatch(rf"(?:{NETWORK}@)?(\d{{3,4}})(?:s(\d{{3}}))?m?", name)
-    if not found or not 0 < int(found[1]) <= 1000:
+    found = re.fullmatch(rf"(?:{NETWORK}@)?([0-9]{{3}}|1000)(?:s([0-9]{{3}}))?m?", name)
+    if not found or not int(found[1]) or not int(found[2] or 1):
         raise ConfigError(
-            f"'{name}' is no rung: it must be a width in thousandths of the frame, such as 500, with s667 "
-            "after it to squeeze its height to 0.667 of what that asks for, and m to mirror it"
+            f"'{name}' is no rung: it must be a scale in thousandths of the frame, from 001 to 1000, with "
+            "s667 after it to keep 0.667 of its height, and m to mirror it"
         )
     return int(found[1]) / 1000, int(found[2] or 1000) / 1000
+
+
+def is_mirrored(name: str) -> bool:
+    """Whether a feature set is a rung that sees the frame mirrored."""
+    return name.startswith(f"{NETWORK}@") and name.endswith("m")
 
 
 def rung_of_name(name: str, network: Network, head: Head, speaks: bool) -> Rung:
@@ -143,7 +148,10 @@ def ladder(
 ) -> dict[str, Rung]:
     """The rungs of these names; mirrored ones only if they speak: to trees they are no news."""
     rungs = [rung_of_name(name, network, head, speaks) for name in names]
-    return {rung.name: rung for rung in rungs if speaks or not rung.mirrored}
+    kept = {rung.name: rung for rung in rungs if speaks or not rung.mirrored}
+    if not kept:
+        raise ConfigError(f"no rung of {', '.join(names)} is left: mirrored ones need a head for the classes")
+    return kept
 
 
 def _mirror(rect: Rect, width: int) -> Rect:

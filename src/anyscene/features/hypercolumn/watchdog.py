@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import Any
 
+LONGEST_SLEEP = 3600.0
+"""Seconds; more than some platforms can wait is an error there."""
+
 
 class OutOfTime(Exception):
     """A run was ended at its deadline. Whoever set the deadline catches it; users never meet it."""
@@ -67,4 +70,4 @@ class Watchdog:
                 self._wakes_at = min(
                     (run.deadline for run in self._watched if run.deadline > now), default=math.inf
                 )
-                self._changed.wait(self._wakes_at - now if self._wakes_at < math.inf else None)
+                self._changed.wait(min(self._wakes_at - now, LONGEST_SLEEP))
