@@ -17,7 +17,7 @@ from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import as_behaviour
-from anyscene.model.curves import accuracy_at, budget_grid, mean_curve, score_against
+from anyscene.model.curves import accuracy_at, behind_itself, budget_grid, mean_curve, score_against
 from anyscene.model.policies import (
     LearnedPolicy,
     LinearQ,
@@ -32,11 +32,18 @@ from anyscene.model.rollout import Trajectory, rollout, walk
 TAIL = 1.5
 """Policies are judged up to this many times the static sequence's full cost: what they end with counts."""
 
+DIP = 1.0
+"""Weight of how far a policy's curve ever falls behind itself: who waits longer must not get less. Static
+sequences hardly do; policies that go on by Q̂ may, and have the static one's best sooner all the same."""
+
 LOYALTIES = (1e6, 1.0, 0.3, 0.0)
 """How loyal to its guide a learned policy may be."""
 
 CLEARLY = 0.001
-"""By so much, and by more than the standard error, must a bolder policy be better: judges are few."""
+"""By so much at least must a bolder policy be better: judges are few."""
+
+SURE = 2.0
+"""And by so many standard errors of the images' differences: neighbours in a video are hardly two judges."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Judged:
         """Whether the score is higher by more than chance explains, going by the images' differences."""
         difference = self.areas - other.areas
         doubt = float(difference.std() / np.sqrt(len(difference)))
-        return self.score - other.score > max(by, doubt)
+        return self.score - other.score > max(by, SURE * doubt)
 
 
 def learn_policies(
@@ -144,7 +151,8 @@ class Judge:
         return choose_stop(judged, guided=bool(policy.guide))
 
     def _score(self, runs: Sequence[Trajectory]) -> float:
-        return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL, SOONER)
+        curve = mean_curve(runs, self._budgets)
+        return score_against(curve, self._static, SHORTFALL, SOONER) - DIP * behind_itself(curve)
 
 
 def choose_stop(judged: Sequence[Judged], guided: bool) -> Judged:

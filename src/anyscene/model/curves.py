@@ -48,10 +48,14 @@ def score_against(
     the range of log budgets.
     """
     behind_static = max(float(np.max(static - curve)), 0.0)
-    behind_itself = float(np.max(np.maximum.accumulate(curve) - curve))
     wanted = static.max() - NEARLY
     lead = (_first(static >= wanted) - _first(curve >= wanted)) / len(curve)
-    return float(curve.mean()) - shortfall * (behind_static + behind_itself) + sooner * lead
+    return float(curve.mean()) - shortfall * (behind_static + behind_itself(curve)) + sooner * lead
+
+
+def behind_itself(curve: NDArray[np.float64]) -> float:
+    """How far a curve ever falls below what it had at a smaller budget."""
+    return float(np.max(np.maximum.accumulate(curve) - curve))
 
 
 def _first(reached: NDArray[np.bool_]) -> int:
