@@ -8,7 +8,7 @@ from anyscene.features import View
 from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays, ladder
 from anyscene.model.modelfile import load_model
 
-RUNG = f"{NETWORK}@250"
+RUNG = f"{NETWORK}@267"
 
 
 @pytest.fixture(scope="module")

@@ -33,8 +33,9 @@ TAIL = 1.5
 """Policies are judged up to this many times the static sequence's full cost: what they end with counts."""
 
 DIP = 1.0
-"""Weight of how far a policy's curve ever falls behind itself: who waits longer must not get less. Static
-sequences hardly do; policies that go on by Q̂ may, and have the static one's best sooner all the same."""
+"""Weight of how far the curve of a policy with a guide ever falls behind itself: who waits longer must not
+get less. Guides hardly do; policies that depart from them by Q̂ may, and have S-M's best sooner all the same.
+"""
 
 LOYALTIES = (1e6, 1.0, 0.3, 0.0)
 """How loyal to its guide a learned policy may be."""
@@ -143,16 +144,16 @@ class Judge:
         judged = [
             Judged(
                 replace(policy, stop_below=float(level)),
-                self._score(runs),
+                self._score(runs, dip=DIP if policy.guide else 0.0),
                 np.array([accuracy_at(run, self._budgets).mean() for run in runs]),
             )
             for level, runs in zip(levels, stopped, strict=True)
         ]
         return choose_stop(judged, guided=bool(policy.guide))
 
-    def _score(self, runs: Sequence[Trajectory]) -> float:
+    def _score(self, runs: Sequence[Trajectory], dip: float) -> float:
         curve = mean_curve(runs, self._budgets)
-        return score_against(curve, self._static, SHORTFALL, SOONER) - DIP * behind_itself(curve)
+        return score_against(curve, self._static, SHORTFALL, SOONER) - dip * behind_itself(curve)
 
 
 def choose_stop(judged: Sequence[Judged], guided: bool) -> Judged:
