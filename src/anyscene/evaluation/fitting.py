@@ -43,7 +43,7 @@ from anyscene.features.sets import PAPER_SETS
 from anyscene.files import cache_dir, write_atomically
 from anyscene.hierarchy import working_frame
 from anyscene.learning.banks import Banks, bank_unless_copy, fit_banks, load_banks, restrict
-from anyscene.learning.train import measure_costs
+from anyscene.learning.pricing import measure_costs
 from anyscene.model.modelfile import TrainedModel
 
 Report = Callable[[str, int, int, str], None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -17,24 +16,21 @@ from threadpoolctl import threadpool_limits
 import anyscene
 from anyscene.data import DataSet
 from anyscene.errors import ConfigError, DataError
-from anyscene.features import Bank, bank_to_arrays
+from anyscene.features import bank_to_arrays
 from anyscene.features.cache import FeatureCache
-from anyscene.features.calibration import calibrate
-from anyscene.features.costs import CostModel, calibration_key, load_calibration
 from anyscene.files import cache_dir
 from anyscene.hierarchy import LAYERS, working_frame
 from anyscene.learning.banks import Banks, bank_unless_copy, fit_banks, load_banks, restrict, usual_sets
 from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus
-from anyscene.learning.costing import action_costs, with_painting
 from anyscene.learning.extraction import Extract, branching, extract, fit_corpus_bins, to_example
 from anyscene.learning.guide import search_guide, with_long_end
-from anyscene.learning.overheads import OVERHEADS, measure_leaves, measure_overheads, measure_painting
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.planning import end_with_guide, make_plans
 from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
 from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
+from anyscene.learning.pricing import measure_costs, price_actions, read_costs
 from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence, set_prices
 from anyscene.learning.run_folder import RunFolder
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
@@ -124,7 +120,7 @@ def _stages(
     banks = load_banks(data, sets, arrays, network, 1, trees, config.rungs)
     report("feature sets", 1, 1, ", ".join(banks.names))
     measured = folder.document(
-        "costs", lambda: _read_costs(costs) if costs else measure_costs(banks.whole, data)
+        "costs", lambda: read_costs(costs) if costs else measure_costs(banks.whole, data)
     )
     corpus, prices = build_corpus(data, banks, config, measured, report)
     proposals = propose(corpus, prices, config, folder, proposal_seed, report)
@@ -153,19 +149,6 @@ def _stages(
         graphs=graphs,
         record=record,
     )
-
-
-def measure_costs(bank: Bank, data: DataSet) -> dict[str, Any]:
-    """What every step costs here: the user's calibration if there is one for these sets, else a quick one."""
-    model = load_calibration(calibration_key(bank)) or calibrate(bank, quick=True)
-    scenes = data.split("train")
-    frame = working_frame(scenes.image(len(scenes) // 2))
-    return {
-        "steps": model.to_json(),
-        "overheads": measure_overheads(len(data.classes)),
-        "painting": measure_painting(bank, frame, len(data.classes)),
-        "leaves": measure_leaves(frame),
-    }
 
 
 def build_corpus(
@@ -229,27 +212,6 @@ def _held_out(data: DataSet, ids: Sequence[str]) -> NDArray[np.bool_]:
             f"{data.name} has no two halves to learn from; its splits 'a' and 'b' must not be empty"
         )
     return np.asarray(held_out)
-
-
-def price_actions(
-    bank: Bank, frame: NDArray[np.uint8], measured: Mapping[str, Any], children: NDArray[np.float64]
-) -> ActionCosts:
-    """The costs of actions on a typical frame, from a cost file."""
-    try:
-        steps = CostModel.from_json(measured["steps"])
-        overheads = {name: float(measured["overheads"][name]) for name in OVERHEADS}
-        maps = {str(name): float(ms) for name, ms in measured["painting"].items()}
-        leaves = float(measured["leaves"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigError(
-            f"the cost file is not one of a training run ({error}); leave it out to measure"
-        ) from error
-    painting = max(leaves, min(maps.values(), default=0.0))
-    overheads["start"] += painting
-    costs = action_costs(
-        bank, frame, lambda work: steps.predict(work.step, work.pixels, work.regions)[0], children, overheads
-    )
-    return with_painting(costs, tuple(bank), maps, painting)
 
 
 def propose(
@@ -396,10 +358,3 @@ def _fingerprint(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-
-
-def _read_costs(path: str | Path) -> Any:
-    try:
-        return json.loads(Path(path).read_text())
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read the cost file {path}: {error}") from error
