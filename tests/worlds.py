@@ -1,5 +1,6 @@
 """Small generated images for tests of the model and of learning: trees, truth and features as arrays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +83,14 @@ def random_chain(
     roots = 3 * np.arange(trees, dtype=np.int32)
     parts = blend if random.random() < 0.5 else without
     return Chain(*parts, source, column, feature, threshold, left, value, roots)
+
+
+def blend_chain(sources: Sequence[int]) -> Chain:
+    """A blend of these sets, and no tree."""
+    nothing = (np.zeros(0, kind) for kind in (np.int16, np.int32, np.int32, np.float32, np.int32))
+    weights, bias = np.ones(len(sources), np.float32), np.zeros(CLASSES, np.float32)
+    no_value, no_roots = np.zeros((0, CLASSES), np.float32), np.zeros(0, np.int32)
+    return Chain(np.array(sources, np.int16), weights, bias, *nothing, no_value, no_roots)
 
 
 def random_model(random: np.random.Generator, max_steps: int = 8) -> Model:

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyscene.engine.deciding import LearnedDecider, PolicyDecider, decider_for
-from anyscene.engine.foresight import Foresight, Most
-from anyscene.features.costs import CostModel
+from anyscene.engine.foresight import REFERENCE, UNLIMITED, Foresight, Most
+from anyscene.engine.plan_prices import plan_work
+from anyscene.features.costs import CostModel, StepCost
 from anyscene.model.plans import Plan
 from anyscene.model.policies import LearnedPolicy, LinearQ, StaticPolicy
 from tests.worlds import random_model, seeds, some_costs, walk_randomly
@@ -25,9 +26,9 @@ def test_both_ways_decide_alike(seed, steps, most, share, stop_below):
     _, model, state = walk_randomly(seed, steps)
     policy = some_policy(random, model, stop_below)
     foresight = Foresight(some_costs(), CostModel("made up", {}))
-    limits = Most(most, most / 2)
-    fast = LearnedDecider(model, policy, foresight).decide(lambda: state, (), share, limits)
-    slow = PolicyDecider(model, policy, foresight).decide(lambda: state, (), share, limits)
+    limits, frame = Most(most, most / 2, most), (round(360 * share), 480)
+    fast = LearnedDecider(model, policy, foresight).decide(lambda: state, (), frame, limits)
+    slow = PolicyDecider(model, policy, foresight).decide(lambda: state, (), frame, limits)
     assert (fast is None) == (slow is None)
     if fast is not None:
         assert fast.action == slow.action
@@ -44,20 +45,23 @@ def test_the_fast_way_is_taken_for_learned_policies_only():
 def test_by_a_deadline_the_best_plan_that_fits_is_carried_out():
     random = np.random.default_rng(0)
     _, model, state = walk_randomly(0, 0)
-    foresight = Foresight(some_costs(), CostModel("made up", {}))
-    price = model.situation(state).costs
-    updates = [4, 5, 6, 7]
-    cheap, dear = min(updates, key=price.__getitem__), max(updates, key=price.__getitem__)
-    plans = (Plan((cheap,), (0.1, 0.1 + price[cheap])), Plan((dear,), (0.1, 0.1 + price[dear])))
+    cheap, dear = 4, 7
+    plans = (Plan((cheap,), (0.1, 0.5)), Plan((dear,), (0.1, 3.1)))
+    steps = {}
+    for plan, ms in zip(plans, (0.4, 3.0), strict=True):
+        (action,), rest = plan_work(plan, model.pool, REFERENCE)
+        steps |= {action.step: StepCost(ms, 0.0, 0.0, 1.2), rest.step: StepCost(0.2, 0.0, 0.0, 1.2)}
+    assert len(steps) == 4
+    foresight = Foresight(some_costs(), CostModel("made up", steps))
     policy = some_policy(random, model)
     decider = LearnedDecider(model, policy, foresight, plans)
 
     def choice(most, taken=()):
-        return decider.decide(lambda: state, taken, 1.0, Most(most, most))
+        return decider.decide(lambda: state, taken, REFERENCE, Most(most, most, most))
 
-    assert choice(price[dear] + 0.01).action == dear
-    assert choice(price[dear] - 0.01).action == cheap
-    assert choice(price[cheap] - 0.01) is None  # what is cheaper than every plan is not worth it
-    assert choice(price[dear] + 0.01, (cheap,)) is None  # carried out, and no plan goes on from there
-    unplanned = LearnedDecider(model, policy, foresight).decide(lambda: state, (), 1.0, Most(np.inf, np.inf))
+    assert choice(3.2) == (dear, 3.0, 3.0, 0.2)
+    assert choice(3.1).action == cheap
+    assert choice(0.5) is None  # what is cheaper than every plan is not worth it
+    assert choice(3.2, (cheap,)) is None  # carried out, and no plan goes on from there
+    unplanned = LearnedDecider(model, policy, foresight).decide(lambda: state, (), REFERENCE, UNLIMITED)
     assert choice(np.inf) == unplanned

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from anyscene.engine.calibration import _decisions, calibrate, calibration_for
+from anyscene.engine.calibration import _decisions, with_own_steps
 from anyscene.engine.clock import Clock
 from anyscene.engine.deciding import decider_for
 from anyscene.engine.engine import CARRIED_CELL, Engine, Run
 from anyscene.engine.evidence import LazyEvidence
-from anyscene.engine.foresight import OWN_STEPS, Foresight
+from anyscene.engine.foresight import OWN_STEPS, Foresight, frame_share
+from anyscene.engine.preparing import foresight_for
+from anyscene.engine.tempo import Tempo
 from anyscene.errors import ConfigError, DataError
 from anyscene.features.costs import CostModel, StepCost
 from anyscene.model.actions import Split, Update
@@ -111,18 +113,20 @@ def test_no_action_is_offered_that_would_not_fit(engine, scenes, budget):
     foresight = Foresight(slow, CostModel("made up", steps))
     policy = Watching(engine.learned.policy)
     decider = decider_for(engine.learned.model, policy, foresight)
-    run = Run(engine.learned, foresight, decider, engine._bank, scenes[0].image, Clock(budget))
-    run.frame_share = 1.0
+    run = Run(engine.learned, foresight, decider, engine._bank, scenes[0].image, Clock(budget), Tempo())
+    share = frame_share(scenes[0].image.shape[:2])
     while run.advance():
         pass
     spent = [0.0, *itertools.accumulate(step.actual_ms for step in run.steps)]
     for situation, before in zip(policy.seen, spent, strict=False):
-        high = slow.of_actions(situation.state, situation.pool, situation.coverage) * 1.5 + 0.5
+        high = slow.of_actions(situation.state, situation.pool, situation.coverage) * share * 1.5 + 0.5
         assert np.all(high[situation.offered] <= budget - 1.0 - before)
 
 
 def test_nothing_fits_on_a_machine_that_is_too_slow(engine, scenes):
-    slow = with_costs(engine, actions=replace(engine.foresight.actions, step=1e4))
+    steps = engine.foresight.calibration.steps
+    slower = {step: replace(cost, fixed=1e4) if "plan:" in step else cost for step, cost in steps.items()}
+    slow = with_costs(engine, calibration=CostModel("made up", slower))
     assert slow.label(scenes[0].image, budget="1s").trace == ()
     assert len(slow.label(scenes[0].image).trace) > 2
 
@@ -275,11 +279,12 @@ def test_a_calibration_is_kept_and_made_again_when_a_step_is_missing(engine):
     learned, bank = engine.learned, engine._bank
     kept = load_calibration(calibration_key(bank))
     assert kept is not None
-    assert calibration_for(learned.model, learned.policy, (), bank) == kept
-    save_calibration(
-        CostModel(kept.key, {name: kept.steps[name] for name in kept.steps if name != "action:split"})
-    )
-    assert "action:split" in calibration_for(learned.model, learned.policy, (), bank).steps
+    assert foresight_for(learned, bank).calibration == kept
+    of_plans = [step for step in kept.steps if step.startswith("plan:")]
+    assert of_plans
+    for lost in ("action:split", of_plans[0]):
+        save_calibration(CostModel(kept.key, {name: kept.steps[name] for name in kept.steps if name != lost}))
+        assert foresight_for(learned, bank).calibration.steps.keys() == kept.steps.keys()
 
 
 def test_deciding_is_measured_for_as_many_leaves_as_there_can_be(engine, scenes):
@@ -300,5 +305,8 @@ def test_a_calibration_knows_splits_even_where_hardly_any_action_is_one(engine):
     splits, updates = ([a for a in pool.actions if isinstance(a, kind)] for kind in (Split, Update))
     many = replace(pool, actions=(splits[0], *(100 * updates)[:400]))
     crowded = replace(learned.model, pool=many, max_steps=2)
-    made = calibrate(crowded, RandomPolicy(np.random.default_rng(0)), (), bank, quick=True)
+    base = engine.foresight.calibration
+    trees_and_features = {name: cost for name, cost in base.steps.items() if name not in OWN_STEPS}
+    policy = RandomPolicy(np.random.default_rng(0))
+    made = with_own_steps(CostModel(base.key, trees_and_features), crowded, policy, bank, rounds=1)
     assert made.steps.keys() >= set(OWN_STEPS)

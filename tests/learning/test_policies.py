@@ -1,4 +1,4 @@
-"""Which policy is taken: a bolder one, or one that goes on for longer, only where it is surely better."""
+"""Which policy is taken: a bolder one, or one that goes on for longer, only where that is hardly chance."""
 
 import numpy as np
 import pytest
@@ -6,20 +6,23 @@ import pytest
 from anyscene.learning.policies import Judged, choose_stop
 
 
-def judged(score, areas):
-    return Judged(policy=None, score=score, areas=np.array(areas))
+def judged(score, gains):
+    return Judged(policy=None, score=score, gains=np.array(gains))
 
 
-HERE = judged(0.50, [0.4, 0.5, 0.6])
-SURELY = judged(0.52, [0.42, 0.52, 0.62])
-PERHAPS = judged(0.52, [0.2, 0.5, 0.86])
+HERE = judged(0.50, [0.0, 0.0, 0.0])
+SURELY = judged(0.52, [0.02, 0.02, 0.02])
+PERHAPS = judged(0.52, [-0.2, 0.0, 0.26])
 
 
 def test_better_on_every_image_is_surely_better_and_better_on_one_is_not():
     assert SURELY.surely_better_than(HERE)
     assert not PERHAPS.surely_better_than(HERE)
-    assert not SURELY.surely_better_than(HERE, by=0.03)
     assert not HERE.surely_better_than(HERE)
+
+
+def test_of_equal_scores_that_is_worth_more_which_is_less_in_doubt():
+    assert SURELY.worth == SURELY.score > PERHAPS.worth
 
 
 @pytest.mark.parametrize(("going_on", "taken"), [(SURELY, SURELY), (PERHAPS, HERE)])

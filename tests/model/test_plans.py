@@ -1,14 +1,16 @@
 """Plans: the best that fits the time, step by step, and an end when it is carried out."""
 
-import numpy as np
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anyscene.model.plans import Plan, Priced, pursue
 
 PLANS = (Plan((0,), (0.0, 2.0)), Plan((1,), (0.0, 5.0)), Plan((0, 2), (0.0, 2.0, 9.0)))
-PRICED = [Priced(plan, plan.step_costs(np.ones(3)), begins_anew=False) for plan in PLANS]
-ANEW = [Priced(plan, plan.step_costs(np.ones(3)), begins_anew=True) for plan in PLANS]
+COSTS = ((2.0,), (5.0,), (2.0, 7.0))
+PRICED = [Priced(plan, costs, 0.0, begins_anew=False) for plan, costs in zip(PLANS, COSTS, strict=True)]
+ANEW = [replace(priced, begins_anew=True) for priced in PRICED]
 
 
 def carried_out(time, slowness=1.0):
@@ -49,15 +51,26 @@ def test_when_a_plan_no_longer_fits_another_takes_its_place_if_that_begins_anew(
 
 
 def test_a_cheap_plan_comes_first_if_it_takes_next_to_nothing():
-    cheap = Priced(Plan((3,), (0.0, 0.4)), (0.4,), begins_anew=True)
+    cheap = Priced(Plan((3,), (0.0, 0.2)), (0.2,), 0.0, begins_anew=True)
     assert action([cheap, *ANEW], (), 9.5) == 3
     assert action([cheap, *ANEW], (3,), 9.1) == 0
     assert action([cheap, *ANEW], (), 9.1) == 0  # the best plan would no longer fit
-    assert action([cheap, *ANEW], (), 2.9) == 0  # a fifth of the time is too much
+    assert action([cheap, *ANEW], (), 2.9) == 0  # a tenth of the time is too much
 
 
-def test_slower_machines_have_dearer_steps():
-    np.testing.assert_allclose(PLANS[2].step_costs(np.array([2.0, 1.0, 3.0])), [4.0, 21.0])
+def test_what_comes_first_is_the_best_that_takes_next_to_nothing():
+    cheap, better = (
+        Priced(Plan((n,), (0.0, ms)), (ms,), 0.0, begins_anew=True) for n, ms in ((3, 0.1), (4, 0.3))
+    )
+    assert action([cheap, better, *ANEW], (), 9.4) == 4
+    assert action([cheap, better, *ANEW], (), 9.2) == 3
+
+
+def test_a_plan_fits_with_all_that_the_call_does_besides():
+    slow_to_paint = [replace(PRICED[0], rest_ms=0.5), replace(PRICED[1], rest_ms=3.0)]
+    assert action(slow_to_paint, (), 8.0) == 1
+    assert action(slow_to_paint, (), 7.9) == 0
+    assert action(slow_to_paint, (), 2.4) is None
 
 
 @given(st.floats(0, 20), st.floats(0, 20))
@@ -67,5 +80,5 @@ def test_more_time_never_ends_with_a_worse_plan(some, more):
 
 
 def test_an_action_is_handed_out_with_its_cost_by_the_model_and_on_this_machine():
-    dear = Priced(PLANS[2], (3.0, 21.0), begins_anew=False)
-    assert pursue([dear], (0,), 30.0) == (2, 7.0, 21.0)
+    dear = Priced(PLANS[2], (3.0, 21.0), 0.5, begins_anew=False)
+    assert pursue([dear], (0,), 30.0) == (2, 7.0, 21.0, 0.5)

@@ -29,8 +29,8 @@ def calibrate(
     import numpy as np
 
     from anyscene.benchmarks.timing import one_thread
-    from anyscene.engine.calibration import calibrate as measure
     from anyscene.engine.loading import find_model, learned_from
+    from anyscene.engine.preparing import calibrate as measure
     from anyscene.features import calibration, costs
     from anyscene.features.memory import keep_freed_memory
     from anyscene.features.standins import stand_in_bank
@@ -42,7 +42,7 @@ def calibrate(
             measured = calibration.calibrate(stand_in_bank(np.random.default_rng(0)), quick)
         else:
             learned = learned_from(load_model(find_model(model)))
-            measured = measure(learned.model, learned.policy, learned.plans, learned.make_bank(1), quick)
+            measured = measure(learned, learned.make_bank(1), quick)
     path = costs.save_calibration(measured)
     rows = [
         (

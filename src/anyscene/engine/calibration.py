@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
 from statistics import median
 
 import numpy as np
@@ -15,21 +14,18 @@ from numpy.typing import NDArray
 from anyscene.engine import foresight
 from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
-from anyscene.engine.foresight import Foresight, Most, foresee, frame_share
-from anyscene.engine.trail import plain_blend
+from anyscene.engine.foresight import UNLIMITED, Foresight, foresee, frame_share
 from anyscene.features import Bank, Charge, Work, calibration
-from anyscene.features.costs import CostModel, StepCost, calibration_key, load_calibration, save_calibration
+from anyscene.features.costs import CostModel, StepCost
 from anyscene.hierarchy import LAYERS, working_frame
 from anyscene.learning.overheads import measure_detail
 from anyscene.model import painting
 from anyscene.model.actions import Split, split
-from anyscene.model.plans import Plan
 from anyscene.model.policies import Policy, RandomPolicy, Situation, StaticPolicy
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
 
 LARGE_SIDES = ((540, 720), (1080, 1440), (2160, 2880), (3000, 4000))
-WALKS, QUICK_WALKS = 6, 3
 
 HIGH_QUANTILE = 0.98
 HIGH_MARGIN = 1.2
@@ -53,43 +49,14 @@ class Taken:
     frame_share: float
 
 
-def calibration_for(model: Model, policy: Policy, plans: Sequence[Plan], bank: Bank) -> CostModel:
-    """Return the calibration of this machine for a model; made, quickly, and kept when there is none."""
-    known = load_calibration(calibration_key(bank))
-    if known is None or not known.steps.keys() >= set(foresight.OWN_STEPS):
-        known = calibrate(model, policy, plans, bank, quick=True, base=known)
-        save_calibration(known)
-    return known
-
-
-def calibrate(
-    model: Model,
-    policy: Policy,
-    plans: Sequence[Plan],
-    bank: Bank,
-    quick: bool = False,
-    base: CostModel | None = None,
-) -> CostModel:
-    """Measure all that labeling with a model does; hold everything to one thread around the call.
-
-    base : the costs of trees and features, if they are known.
-    """
-    base = calibration.calibrate(bank, quick) if base is None else base
-    return with_own_steps(base, model, policy, plans, bank, rounds=QUICK_WALKS if quick else WALKS)
-
-
-def with_own_steps(
-    base: CostModel, model: Model, policy: Policy, plans: Sequence[Plan], bank: Bank, rounds: int
-) -> CostModel:
-    """Add the engine's own steps to the costs of trees and features."""
+def with_own_steps(base: CostModel, model: Model, policy: Policy, bank: Bank, rounds: int) -> CostModel:
+    """Add the engine's own steps to the costs of trees and features; hold everything to one thread."""
     images = calibration.calibration_images(1, seed=1)
     decider = decider_for(model, policy, Foresight(model.costs, base))
 
-    def walk_again(
-        image: Image, new_policy: Callable[[], Policy], by_deadline: bool = False
-    ) -> list[list[Taken]]:
+    def walk_again(image: Image, new_policy: Callable[[], Policy]) -> list[list[Taken]]:
         """The same walk several times over: what disturbs one of them is told from what is slow."""
-        return [_walk(model, decider, bank, image, new_policy(), by_deadline) for _ in range(rounds)]
+        return [_walk(model, decider, bank, image, new_policy()) for _ in range(rounds)]
 
     def at_random(seed: int) -> Callable[[], Policy]:
         return lambda: RandomPolicy(np.random.default_rng(seed))
@@ -100,12 +67,6 @@ def with_own_steps(
     kinds = model.pool.chain_of < 0, model.pool.chain_of >= 0
     both = tuple(int(np.argmax(kind)) for kind in kinds if kind.any())
     walks += [walk_again(image, partial(StaticPolicy, both)) for image in images[:2]]
-    # Under a deadline plans are carried out, image after image: random walks find colder caches.
-    carried_out = [
-        walk_again(image, partial(StaticPolicy, plan.actions), by_deadline=True)
-        for plan in plans
-        for image in images[:2]
-    ]
     charges = [c for again in walks for walk in again for step in walk for c in (step.deciding, step.own)]
     # Walks may never see many leaves, and what deciding takes then must not be guessed from one and seven.
     charges += _decisions(model, decider, LazyEvidence(images[0], bank), rounds)
@@ -116,43 +77,32 @@ def with_own_steps(
         for same in zip(*(_frame_and_paint(sides) for _ in range(rounds)), strict=True):
             charges.append(Charge(same[0].work, median(charge.ms for charge in same)))
     steps = CostModel(base.key, {**base.steps, **calibration.fit_costs(charges)})
-    of_random, of_plans = (
-        [
-            replace(same[0], ms=median(step.ms for step in same))
-            for again in several
-            for same in zip(*again, strict=True)
-        ]
-        for several in (walks, carried_out)
-    )
-    return CostModel(base.key, {**steps.steps, **_whole_actions(of_random, of_plans, model, steps, bank)})
+    taken = [
+        replace(same[0], ms=median(step.ms for step in same))
+        for again in walks
+        for same in zip(*again, strict=True)
+    ]
+    return CostModel(base.key, {**steps.steps, **_whole_actions(taken, model, steps, bank)})
 
 
-def _walk(
-    model: Model, decider: Decider, bank: Bank, image: Image, policy: Policy, by_deadline: bool
-) -> list[Taken]:
-    """Label an image as a policy says and measure each action; by a deadline, beliefs may wait."""
+def _walk(model: Model, decider: Decider, bank: Bank, image: Image, policy: Policy) -> list[Taken]:
+    """Label an image as a policy says and measure each action."""
     evidence = LazyEvidence(image, bank)
-    share = frame_share((image.shape[0], image.shape[1]))
+    frame = image.shape[0], image.shape[1]
     state = model.start()
     taken: list[Taken] = []
     while True:
         begun = time.thread_time()
-        decider.decide(partial(_given, state), (), share, Most(inf, inf))
+        decider.decide(partial(_given, state), (), frame, UNLIMITED)
         deciding = _ms_since(begun)
         situation = model.situation(state, tuple(step.action for step in taken))
         action = policy.choose(situation)
         if action is None:
             return taken
         charged = len(evidence.ledger.charges)
-        blend = plain_blend(model.pool.actions[action], model.pool) if by_deadline else None
         begun = time.thread_time()
-        if blend and len(state.leaves) == 1:
-            evidence.extract(blend, model.pool)
-            ms = _ms_since(begun)
-            after = model.advance(situation, action, evidence)
-        else:
-            after = model.advance(situation, action, evidence)
-            ms = _ms_since(begun)
+        after = model.advance(situation, action, evidence)
+        ms = _ms_since(begun)
         own = max(0.0, ms - sum(charge.ms for charge in evidence.ledger.charges[charged:]))
         taken.append(
             Taken(
@@ -161,7 +111,7 @@ def _walk(
                 deciding + ms,
                 Charge(Work(foresight.DECIDE, 0, len(state.leaves)), deciding),
                 Charge(_own_work(situation, action, len(after.leaves)), own),
-                share,
+                frame_share(frame),
             )
         )
         state = after
@@ -176,7 +126,7 @@ def _decisions(model: Model, decider: Decider, evidence: LazyEvidence, rounds: i
         work = Work(foresight.DECIDE, 0, len(state.leaves))
         for _ in range(rounds):
             begun = time.thread_time()
-            decider.decide(partial(_given, state), (), 1.0, Most(inf, inf))
+            decider.decide(partial(_given, state), (), foresight.REFERENCE, UNLIMITED)
             charges.append(Charge(work, _ms_since(begun)))
     return charges
 
@@ -206,28 +156,22 @@ def _frame_and_paint(sides: tuple[int, int]) -> list[Charge]:
     return [framing, Charge(Work(foresight.PAINT, pixels), _ms_since(begun))]
 
 
-def _whole_actions(
-    of_random: Sequence[Taken], of_plans: Sequence[Taken], model: Model, steps: CostModel, bank: Bank
-) -> dict[str, StepCost]:
-    """Compare what actions took with what their steps typically take, for each kind of action.
-
-    Of each kind those of plans count, and those of random walks where plans have none.
-    """
+def _whole_actions(taken: Sequence[Taken], model: Model, steps: CostModel, bank: Bank) -> dict[str, StepCost]:
+    """Compare what actions took with what their steps typically take, for each kind of action."""
     costs = foresee(steps, bank, model.costs.branching)
 
     def is_split(step: Taken) -> bool:
         return isinstance(step.situation.pool.actions[step.action], Split)
 
     def exceeding(kind: bool) -> StepCost:
-        taken = [step for step in of_plans if is_split(step) is kind]
-        taken = taken or [step for step in of_random if is_split(step) is kind]
+        own = [step for step in taken if is_split(step) is kind]
         typical = [
             costs.of_actions(step.situation.state, model.pool, step.situation.coverage, step.frame_share)[
                 step.action
             ]
-            for step in taken
+            for step in own
         ]
-        return _exceeding(np.array(typical), np.array([step.ms for step in taken]))
+        return _exceeding(np.array(typical), np.array([step.ms for step in own]))
 
     return {foresight.WHOLE_UPDATE: exceeding(False), foresight.WHOLE_SPLIT: exceeding(True)}
 

@@ -4,37 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import inf
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from anyscene.engine import decision_kernels
-from anyscene.engine.foresight import Foresight, Most
-from anyscene.model.actions import begins_anew
+from anyscene.engine.foresight import Foresight, Most, frame_share
+from anyscene.engine.plan_prices import price
 from anyscene.model.costs import ActionCosts
-from anyscene.model.plans import Plan, Priced, pursue
+from anyscene.model.plans import Plan, pursue
 from anyscene.model.policies import LearnedPolicy, Policy, remaining
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
 
 
 class Decision(NamedTuple):
-    """An action, its cost by the model, and the milliseconds that it typically takes here."""
+    """An action, its cost by the model, and the milliseconds that it typically takes here.
+
+    rest_ms : what the call takes besides a plan's actions; None where no plan decides.
+    """
 
     action: int
     cost: float
     predicted_ms: float
+    rest_ms: float | None = None
 
 
 class Decider(Protocol):
     """Chooses among the actions that typically take at most `most` milliseconds here.
 
-    state : gives the state after the actions `taken`; a plan does without it.
+    state : gives the state after the actions `taken`; a plan does without it. frame : height and width of the
+    working frame.
     """
 
     def decide(
-        self, state: Callable[[], State], taken: tuple[int, ...], frame_share: float, most: Most
+        self, state: Callable[[], State], taken: tuple[int, ...], frame: tuple[int, int], most: Most
     ) -> Decision | None:
         """Return the choice; None when nothing fits or nothing is worth its cost."""
         ...
@@ -49,12 +55,12 @@ class PolicyDecider:
         self._foresight = foresight
 
     def decide(
-        self, state: Callable[[], State], taken: tuple[int, ...], frame_share: float, most: Most
+        self, state: Callable[[], State], taken: tuple[int, ...], frame: tuple[int, int], most: Most
     ) -> Decision | None:
         """Offer the policy what changes something and fits."""
         situation = self._model.situation(state(), taken)
         pool, coverage = self._model.pool, situation.coverage
-        predicted = self._foresight.of_actions(situation.state, pool, coverage, frame_share)
+        predicted = self._foresight.of_actions(situation.state, pool, coverage, frame_share(frame))
         limit = np.where(pool.chain_of >= 0, most.update, most.split)
         action = self._policy.choose(replace(situation, offered=situation.offered & (predicted <= limit)))
         if action is None:
@@ -74,11 +80,10 @@ class LearnedDecider:
         pool, q = model.pool, policy.q
         self._max_steps = model.max_steps
         self._policy = policy
-        first = model.situation(model.start())
-        ratio = foresight.of_actions(first.state, pool, first.coverage, 1.0) / first.costs
-        self._plans = [
-            Priced(plan, plan.step_costs(ratio), begins_anew(plan.actions, pool)) for plan in plans
-        ]
+        self._has_plans = bool(plans)
+        self._priced = lru_cache(maxsize=64)(
+            lambda frame: [price(plan, pool, frame, foresight.calibration) for plan in plans]
+        )
         thresholds, group = pool.groups
         stored, local = (_parts(costs) for costs in (model.costs, foresight.actions))
         self._arguments = (
@@ -88,18 +93,13 @@ class LearnedDecider:
         )
 
     def decide(
-        self, state: Callable[[], State], taken: tuple[int, ...], frame_share: float, most: Most
+        self, state: Callable[[], State], taken: tuple[int, ...], frame: tuple[int, int], most: Most
     ) -> Decision | None:
         """Return the plan's next action, or the policy's choice among those that change something and fit."""
-        if self._plans and most.update < inf:
-            planned = (
-                None
-                if len(taken) >= self._max_steps
-                else pursue(self._plans, taken, most.update / frame_share)
-            )
-            if planned is None:  # whatever is cheaper than every plan is not worth it
-                return None
-            return Decision(planned.action, planned.cost, planned.ms * frame_share)
+        if self._has_plans and most.plan < inf:
+            # Whatever is cheaper than every plan is not worth it.
+            planned = None if len(taken) >= self._max_steps else pursue(self._priced(frame), taken, most.plan)
+            return None if planned is None else Decision(*planned)
         here = state()
         if here.steps >= self._max_steps:
             return None
@@ -118,7 +118,7 @@ class LearnedDecider:
             *self._arguments,
             np.array(remaining(self._policy.guide, taken), np.int64),
             self._policy.loyalty,
-            frame_share,
+            frame_share(frame),
             most.update,
             most.split,
         )

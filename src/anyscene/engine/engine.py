@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from math import inf
 from threading import Lock
 
 import cv2
@@ -15,18 +14,17 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from anyscene.data.classes import Classes
-from anyscene.engine.calibration import calibration_for
 from anyscene.engine.carrying import Carried
 from anyscene.engine.clock import Budget, Clock, parse_budget
-from anyscene.engine.deciding import Decider, decider_for
+from anyscene.engine.deciding import Decider, Decision, decider_for
 from anyscene.engine.evidence import LazyEvidence
-from anyscene.engine.foresight import REFERENCE, Foresight, Most, foresee, frame_share
+from anyscene.engine.foresight import REFERENCE, UNLIMITED, Foresight, Most, at_size
 from anyscene.engine.learned import Learned
+from anyscene.engine.tempo import Tempo
 from anyscene.engine.trail import Trail
 from anyscene.errors import ConfigError, DataError
 from anyscene.features import Bank, FeatureSet
 from anyscene.features.hypercolumn.watchdog import OutOfTime
-from anyscene.features.memory import keep_freed_memory
 from anyscene.features.sets import SCORE_FLOOR
 from anyscene.labeling import Labeling, Step
 from anyscene.model.actions import Action, Pool, advance
@@ -50,14 +48,11 @@ CARRIED_CELL = 8
 GLANCE = 4
 """How sure labels are is read off a map so many times smaller than the image."""
 
-USUAL_MS = 5.0
-"""How slow the machine is now is judged as if so much had been done at its usual speed: short steps vary."""
-
 
 class Engine:
     """Labels images of any size within a budget; made by `anyscene.load`.
 
-    Nothing of a call outlives it, so that one engine serves any number of threads at once.
+    Nothing of a call outlives it but how slow the machine was, so one engine serves any number of threads.
     """
 
     def __init__(self, learned: Learned, foresight: Foresight, bank: Bank, threads: int = 1) -> None:
@@ -66,6 +61,7 @@ class Engine:
         self.threads = threads
         self._bank = bank
         self._decider = decider_for(learned.model, learned.policy, foresight, learned.plans)
+        self._tempo = Tempo()
         self._siblings: dict[int, Engine] = {threads: self}
         self._lock = Lock()
 
@@ -159,18 +155,10 @@ class Engine:
         # first that is read-only, or a view of another, would be compiled for inside its deadline.
         fixed = np.ascontiguousarray(image).view()
         fixed.flags.writeable = False
-        return Run(self.learned, self.foresight, self._decider, self._bank, fixed, clock, carried)
-
-
-def prepare(learned: Learned, threads: int = 1) -> Engine:
-    """Make an engine and all that a deadline must not wait for: sessions, kernels, a calibration."""
-    keep_freed_memory()
-    hold_threads(1)  # costs are measured, and foretold, on one thread
-    bank = learned.make_bank(1)
-    calibration = calibration_for(learned.model, learned.policy, learned.plans, bank)
-    engine = Engine(learned, foresee(calibration, bank, learned.model.costs.branching), bank)
-    engine.warm_up()
-    return engine.with_threads(threads)
+        self._tempo.begin()
+        return Run(
+            self.learned, self.foresight, self._decider, self._bank, fixed, clock, self._tempo, carried
+        )
 
 
 def hold_threads(threads: int) -> None:
@@ -184,8 +172,8 @@ def hold_threads(threads: int) -> None:
 class Run:
     """One image on its way: its state, and what was done so far. The state is complete at any moment.
 
-    evidence : None until something was looked at. frame_share : size of the working frame, see `foresight`.
-    taken : the actions so far. deciding_ms : what of the time went to choosing actions and keeping books.
+    evidence : None until something was looked at. taken : the actions so far. deciding_ms : what of the time
+    went to choosing actions and keeping books.
     """
 
     def __init__(
@@ -196,9 +184,11 @@ class Run:
         bank: Bank,
         image: NDArray[np.uint8],
         clock: Clock,
+        tempo: Tempo,
         carried: Carried | None = None,
     ) -> None:
         self.clock = clock
+        self.tempo = tempo
         self.carried = carried
         self.evidence: LazyEvidence | None = None
         self.steps: list[Step] = []
@@ -211,13 +201,9 @@ class Run:
         self.taken: tuple[int, ...] = ()
         self._trail = Trail(learned.model.start(), learned.model.pool)
         self._plain: Chain | None = None  # the blend that the labels show, if they need no leaves
-        self._predicted_ms = self._actual_ms = 0.0
         self._is_whole = True  # whether nothing was split
         self._size = (image.shape[0], image.shape[1])
-        self.frame_share = frame_share(self._size)
-        shows_detail = bool(learned.model.pool.ladder)
-        self._reserve = foresight.painting(self._size, shows_detail) if clock.has_deadline else 0.0
-        self._framing = foresight.framing(self._size)
+        self._at = at_size(foresight, self._size, bool(learned.model.pool.ladder))
 
     @property
     def state(self) -> State:
@@ -228,24 +214,38 @@ class Run:
         """Take the next action that fits and is worth it; tell whether there was one."""
         begun = self.clock.elapsed()
         most = self._most_that_fits()
-        decision = self._decider.decide(lambda: self.state, self.taken, self.frame_share, most)
+        decision = self._decider.decide(lambda: self.state, self.taken, self._at.frame, most)
         self.deciding_ms += self.clock.elapsed() - begun
         if decision is None:
             return False
         action, name = self.pool.actions[decision.action], self._learned.action_names[decision.action]
-        # The first action waits for the working frame.
-        predicted = decision.predicted_ms + (self._framing if self.evidence is None else 0.0)
+        framing = self._framing_left()
         try:
-            with self._step(name, predicted, begun):
-                self._take(action, decision.cost)
+            with self._step(name, decision.predicted_ms + framing, begun):
+                self._take(action, decision.cost, self._reserve(decision))
         except OutOfTime:  # the state before the action stands
             return False
+        finally:
+            if self.clock.has_deadline and not framing:
+                self.tempo.note(decision.predicted_ms, self.clock.elapsed() - begun)
         self.taken = (*self.taken, decision.action)
         return True
 
-    def _take(self, action: Action, cost: float) -> None:
+    def _framing_left(self) -> float:
+        """What the first action may have to wait for: the working frame."""
+        return self._at.framing if self.evidence is None else 0.0
+
+    def _reserve(self, decision: Decision) -> float:
+        """What is to be left of the time when an action ends, to paint labels."""
+        if decision.rest_ms is None or self.carried:
+            return self._at.painting
+        return decision.rest_ms * self.foresight.plan_high + self._at.enlarging
+
+    def _take(self, action: Action, cost: float, reserve: float) -> None:
         """Carry out an action; what nobody needs before the deadline is left for later."""
         evidence = self.look()
+        if self.clock.has_deadline:
+            evidence.stop_at(self.clock.ends_at - reserve / 1e3)
         blend = self._learned.plain_blends.get(action) if self.clock.has_deadline else None
         self._trail.take(action, cost)
         try:
@@ -267,8 +267,7 @@ class Run:
     def look(self) -> LazyEvidence:
         """Return the evidence about the image; the first time, its working frame is made."""
         if self.evidence is None:
-            deadline = self.clock.ends_at - self._reserve / 1e3 if self.clock.has_deadline else None
-            self.evidence = LazyEvidence(self._image, self._bank, deadline)
+            self.evidence = LazyEvidence(self._image, self._bank)
         return self.evidence
 
     @contextmanager
@@ -282,13 +281,7 @@ class Run:
         self.steps.append(
             Step(name, predicted_ms, ended - begun, leaves, entropy if self._plain else entropy())
         )
-        self._predicted_ms += predicted_ms
-        self._actual_ms += ended - begun
         self.deciding_ms += self.clock.elapsed() - ended
-
-    def fits(self, typical_ms: float) -> bool:
-        """Tell whether something that typically takes so long will hardly ever miss the deadline."""
-        return typical_ms <= self._most_that_fits().update
 
     def is_sure(self, until: float | None) -> bool:
         """Tell whether the mean confidence is at least `until`; never, if that is None."""
@@ -369,8 +362,8 @@ class Run:
     def _most_that_fits(self) -> Most:
         """The typical times of the longest actions that may be taken now."""
         if not self.clock.has_deadline:
-            return Most(inf, inf)
-        framing = self._framing if self.evidence is None else 0.0
-        # Where this image's steps have taken longer than foretold, others compete for the machine now.
-        slowness = max(1.0, (self._actual_ms + USUAL_MS) / (self._predicted_ms + USUAL_MS))
-        return self.foresight.most_that_fits(self.clock.remaining() - self._reserve - framing, slowness)
+            return UNLIMITED
+        left = self.clock.remaining() - self._framing_left()
+        if self.carried:  # plans were timed without
+            left -= self._at.painting
+        return self.foresight.most_that_fits(left, self._at, self.tempo.slowness)

@@ -21,18 +21,21 @@ class LazyEvidence:
     """The engine's `model.evidence.Evidence`: grows, extracts and pools nothing that no action asked for.
 
     image : uint8[H, W, 3] of any size.
-    deadline : when extraction that can be stopped is to stop, by `time.perf_counter()`.
     ledger : what was spent so far.
     """
 
     layer_count = LAYERS
 
-    def __init__(self, image: NDArray[np.uint8], bank: Bank, deadline: float | None = None) -> None:
+    def __init__(self, image: NDArray[np.uint8], bank: Bank) -> None:
         self.ledger = Ledger()
         frame = working_frame(image)
         self.tree = Tree(frame)
-        self._regions = RegionFeatures(bank, View(frame, self.ledger, deadline), self.tree)
+        self._regions = RegionFeatures(bank, View(frame, self.ledger), self.tree)
         self._nodes = _ROOT
+
+    def stop_at(self, deadline: float) -> None:
+        """Stop extraction that can be stopped at a deadline, by `time.perf_counter()`."""
+        self._regions.view.deadline = deadline
 
     def nodes(self, layer: int) -> Nodes:
         """Return the nodes with at least the layers 0 … `layer` grown."""

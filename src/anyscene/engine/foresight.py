@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from anyscene.features import Bank, Work
 from anyscene.features.costs import CostModel
-from anyscene.hierarchy import WORKING_LONG_SIDE
+from anyscene.hierarchy import WORKING_LONG_SIDE, frame_size
 from anyscene.learning.costing import action_costs
 from anyscene.model.actions import Pool
 from anyscene.model.costs import ActionCosts, Coverage
@@ -18,7 +20,7 @@ from anyscene.model.state import State
 
 DECIDE, SPLIT, UPDATE, FRAME, PAINT = "decide", "split", "update", "frame", "paint:image"
 DETAIL = "paint:detail"
-WHOLE_UPDATE, WHOLE_SPLIT = "action:update", "action:split"
+WHOLE_UPDATE, WHOLE_SPLIT, WHOLE_PLAN = "action:update", "action:split", "action:plan"
 OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, WHOLE_UPDATE, WHOLE_SPLIT)
 """The engine's own steps, measured beside those of trees and features.
 
@@ -33,7 +35,8 @@ OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, WHOLE_UPDATE, WHOLE_SP
 
 `action:update` and `action:split` are whole actions: hardly any exceeds `high` times what is typical and
 `fixed` milliseconds more (the shortest vary most). The factors of single steps would add up to far more,
-because not all of them are slow at once.
+because not all of them are slow at once. `action:plan` is the same of plans, which are timed as a whole (see
+`plan_prices`).
 """
 
 REFERENCE = (360, 480)
@@ -50,10 +53,33 @@ FIXED_SHARE = 0.4
 
 
 class Most(NamedTuple):
-    """What an action may typically take, by its kind, so that it hardly ever exceeds the time there is."""
+    """What may typically be taken, so that the time there is is hardly ever exceeded.
+
+    update, split : by an action of that kind, with what painting any state takes kept back. plan : by all
+    that is left of a plan, painting included.
+    """
 
     update: float
     split: float
+    plan: float
+
+
+UNLIMITED = Most(inf, inf, inf)
+
+
+class AtSize(NamedTuple):
+    """What does not depend on the actions, for images of one size.
+
+    frame : height and width of the working frame. share : what actions take in it, relative to REFERENCE.
+    In milliseconds that are hardly ever exceeded: framing : making it. painting : any state. enlarging :
+    labels of the working frame to the image's size.
+    """
+
+    frame: tuple[int, int]
+    share: float
+    framing: float
+    painting: float
+    enlarging: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,40 +98,50 @@ class Foresight:
         """Return what each action typically takes, float64[A]. frame_share : see `frame_share`."""
         return self.actions.of_actions(state, pool, coverage) * frame_share
 
-    def most_that_fits(self, left: float, slowness: float = 1.0) -> Most:
-        """Return the largest typical costs of actions that will hardly ever exceed `left` milliseconds.
+    def most_that_fits(self, left: float, at: AtSize, slowness: float = 1.0) -> Most:
+        """Return the largest typical costs that will hardly ever exceed `left` milliseconds.
 
-        slowness : what actions took lately over what is typical. That the machine may be slow is in the usual
-        factor; both together would count it twice.
+        slowness : what actions took lately over what is typical, see `Tempo`. The factors of single actions
+        allow for a slow machine; both together would count it twice.
         """
         kinds = (self.calibration.steps[step] for step in (WHOLE_UPDATE, WHOLE_SPLIT))
-        return Most(*((left - kind.fixed) / max(kind.high, STEADY * slowness) for kind in kinds))
+        update, split = (
+            (left - at.painting - kind.fixed) / max(kind.high, STEADY * slowness) for kind in kinds
+        )
+        return Most(update, split, (left - at.enlarging) / (self.plan_high * slowness))
 
-    def framing(self, size: tuple[int, int]) -> float:
-        """Return what making the working frame of an image of this size hardly ever exceeds."""
-        if max(size) <= WORKING_LONG_SIDE:
-            return 0.0  # such images are used as they are
-        return self.calibration.predict(FRAME, size[0] * size[1])[1]
+    @cached_property
+    def plan_high(self) -> float:
+        """The factor by which plans hardly ever exceed what they typically take."""
+        timed = self.calibration.steps.get(WHOLE_PLAN)
+        return timed.high if timed else 1.0
 
     def typical_painting(self) -> float:
         """Return what painting the detail of a working frame typically takes."""
         return self.calibration.predict(DETAIL, regions=1)[0]
 
-    def painting(self, size: tuple[int, int], shows_detail: bool) -> float:
-        """Return what painting an image hardly ever exceeds. shows_detail : whether maps may show detail."""
-        leaves = self.calibration.predict(PAINT, size[0] * size[1])[1]
-        if not shows_detail:
-            return leaves
-        detail = self.calibration.predict(DETAIL, regions=MANY_LEAVES)[1] * frame_share(size)
+
+@lru_cache(maxsize=256)
+def at_size(foresight: Foresight, size: tuple[int, int], shows_detail: bool) -> AtSize:
+    """What images of some height and width take anyway. shows_detail : whether maps may show detail."""
+    predict, pixels = foresight.calibration.predict, size[0] * size[1]
+    share, is_large = frame_share(size), max(size) > WORKING_LONG_SIDE
+    leaves = predict(PAINT, pixels)[1]
+    detail = predict(DETAIL, regions=MANY_LEAVES)[1] * share if shows_detail else 0.0
+    return AtSize(
+        frame=frame_size(size),
+        share=share,
+        framing=predict(FRAME, pixels)[1] if is_large else 0.0,  # others are used as they are
         # Detail is painted in the working frame; a larger image repeats its pixels.
-        return max(leaves, detail) if max(size) <= WORKING_LONG_SIDE else leaves + detail
+        painting=leaves + detail if is_large else max(leaves, detail),
+        enlarging=leaves if is_large else 0.0,
+    )
 
 
 def frame_share(size: tuple[int, int]) -> float:
     """What actions take in the working frame of an image of this size, relative to REFERENCE."""
-    height, width = size
-    shrink = min(1.0, WORKING_LONG_SIDE / max(height, width))
-    area = height * width * shrink**2 / (REFERENCE[0] * REFERENCE[1])
+    height, width = frame_size(size)
+    area = height * width / (REFERENCE[0] * REFERENCE[1])
     return max(area, FIXED_SHARE + (1 - FIXED_SHARE) * area)
 
 

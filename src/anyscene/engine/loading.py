@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from anyscene.engine.engine import Engine, prepare
+from anyscene.engine.engine import Engine
 from anyscene.engine.learned import Learned
+from anyscene.engine.preparing import prepare
 from anyscene.errors import ModelError
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.hypercolumn.network import Network

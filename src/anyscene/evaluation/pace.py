@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.data import SceneList
-from anyscene.engine.engine import prepare
 from anyscene.engine.loading import learned_from
+from anyscene.engine.preparing import prepare
 from anyscene.evaluation.scores import Curve, Scores
 from anyscene.model.modelfile import TrainedModel
 

@@ -17,10 +17,10 @@ import anyscene
 from anyscene.data import DataSet
 from anyscene.data import open as open_data
 from anyscene.engine import Engine
-from anyscene.engine.calibration import calibration_for
-from anyscene.engine.foresight import Foresight, foresee
+from anyscene.engine.foresight import Foresight
 from anyscene.engine.learned import Learned
 from anyscene.engine.loading import bank_of, learned_from
+from anyscene.engine.preparing import foresight_for
 from anyscene.evaluation.anytime import loss_weight, policy_for, trace_by_clock, trace_by_costs
 from anyscene.evaluation.fitting import Fitted
 from anyscene.evaluation.fixed import trace_fitted, trace_fitted_by_clock
@@ -191,10 +191,8 @@ class Worker:
     @cached_property
     def _foresight(self) -> Foresight:
         """What steps take here; whatever compiles or allocates is done before anything is timed."""
-        model = self._trained.model
-        calibration = calibration_for(model, self._learned.policy, self._learned.plans, self._bank)
-        found = foresee(calibration, self._bank, model.costs.branching)
         keep_freed_memory()
+        found = foresight_for(self._learned, self._bank)
         for policy in (self._learned.policy, StaticPolicy(self._trained.static)):
             Engine(replace(self._learned, policy=policy), found, self._bank).warm_up()
         return found

@@ -1,6 +1,6 @@
 """The segmentation tree: nested partitions of an image, grown lazily from an image pyramid."""
 
-from anyscene.hierarchy.pyramid import WORKING_LONG_SIDE, fit, shrink, working_frame
+from anyscene.hierarchy.pyramid import WORKING_LONG_SIDE, fit, frame_size, shrink, working_frame
 from anyscene.hierarchy.scales import LAYERS
 from anyscene.hierarchy.tree import Adjacency, Tree, warm_up
 
@@ -10,6 +10,7 @@ __all__ = [
     "Adjacency",
     "Tree",
     "fit",
+    "frame_size",
     "shrink",
     "warm_up",
     "working_frame",

@@ -16,11 +16,18 @@ WORKING_LONG_SIDE = 480
 
 def working_frame(image: NDArray[np.uint8], long_side: int = WORKING_LONG_SIDE) -> NDArray[np.uint8]:
     """Scale an image down to a long side; smaller images are returned as they are."""
-    height, width = image.shape[:2]
+    size = image.shape[0], image.shape[1]
+    frame = frame_size(size, long_side)
+    return image if frame == size else shrink(image, frame)
+
+
+def frame_size(size: tuple[int, int], long_side: int = WORKING_LONG_SIDE) -> tuple[int, int]:
+    """Height and width of the working frame of an image of a size."""
+    height, width = size
     if max(height, width) <= long_side:
-        return image
+        return size
     ratio = long_side / max(height, width)
-    return shrink(image, (max(1, round(height * ratio)), max(1, round(width * ratio))))
+    return max(1, round(height * ratio)), max(1, round(width * ratio))
 
 
 def shrink(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:

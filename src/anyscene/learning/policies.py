@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
+from anyscene.learning.doubt import standard_error
 from anyscene.learning.draft import Draft
 from anyscene.learning.guide import SHORTFALL, SOONER, least_budget
 from anyscene.learning.parallel import map_threads
@@ -40,26 +41,31 @@ get less. Guides hardly do; policies that depart from them by Q̂ may, and have 
 LOYALTIES = (1e6, 1.0, 0.3, 0.0)
 """How loyal to its guide a learned policy may be."""
 
-CLEARLY = 0.001
-"""By so much at least must a bolder policy be better: judges are few."""
+CAUTION = 0.5
+"""Policies are ranked by their score less so many standard errors of what they gain on S-M."""
 
 SURE = 2.0
-"""And by so many standard errors of the images' differences: neighbours in a video are hardly two judges."""
+"""Going on beyond a guide's end must be better than stopping there by so many standard errors."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A policy, its score on the judging images, and the area under its curve on each of them."""
+    """A policy, its score on the judging images, and by how much the area under its curve exceeds that under
+    S-M's on each of them.
+    """
 
     policy: LearnedPolicy
     score: float
-    areas: NDArray[np.float64]
+    gains: NDArray[np.float64]
 
-    def surely_better_than(self, other: Judged, by: float = 0.0) -> bool:
+    @property
+    def worth(self) -> float:
+        """The score that chance leaves: judges are few."""
+        return self.score - CAUTION * standard_error(self.gains)
+
+    def surely_better_than(self, other: Judged) -> bool:
         """Whether the score is higher by more than chance explains, going by the images' differences."""
-        difference = self.areas - other.areas
-        doubt = float(difference.std() / np.sqrt(len(difference)))
-        return self.score - other.score > max(by, SURE * doubt)
+        return self.score - other.score > SURE * standard_error(self.gains - other.gains)
 
 
 def learn_policies(
@@ -92,12 +98,12 @@ def learn_policies(
     for gamma in gammas:
         own = replace(settings, gamma=gamma)
         note = partial(on_iteration, gamma)
-        q = iterate(starts, experience, own, random, lambda q: judge.best_policy(q).score, note)
+        q = iterate(starts, experience, own, random, lambda q: judge.best_policy(q).worth, note)
         candidates.append(judge.best_policy(q))
         experience.forget_values()
     myopic = fit_myopic(experience, settings, len(model.actions))
     candidates.append(judge.best_policy(myopic))
-    best = max(candidates, key=lambda candidate: candidate.score)
+    best = max(candidates, key=lambda candidate: candidate.worth)
     return {"D-NM": best.policy, "D-M": judge.with_stop(LearnedPolicy(myopic)).policy}
 
 
@@ -118,19 +124,13 @@ class Judge:
         first, full = budget_grid([runs])[[0, -1]]
         self._budgets = np.geomspace(max(first, least_budget(self._model)), TAIL * full, 256)
         self._static = mean_curve(runs, self._budgets)
+        self._static_areas = self._areas(runs)
 
     def best_policy(self, q: LinearQ) -> Judged:
-        """Return the best policy that this Q-function makes with one of the guides.
-
-        A policy that differs more from S-M takes the place of one before it only where it is clearly better.
-        """
+        """Return the best policy that this Q-function makes with one of the guides; of equals the loyal."""
         choices = product(LOYALTIES, self._guides)
         policies = [LearnedPolicy(q, guide=guide, loyalty=loyalty) for loyalty, guide in choices]
-        best, *others = (self.with_stop(policy) for policy in policies)
-        for judged in others:
-            if judged.surely_better_than(best, CLEARLY):
-                best = judged
-        return best
+        return max(map(self.with_stop, policies), key=lambda judged: judged.worth)
 
     def with_stop(self, policy: LearnedPolicy) -> Judged:
         """Return the policy with the level of Q̂ at or below which it should stop."""
@@ -145,7 +145,7 @@ class Judge:
             Judged(
                 replace(policy, stop_below=float(level)),
                 self._score(runs, dip=DIP if policy.guide else 0.0),
-                np.array([accuracy_at(run, self._budgets).mean() for run in runs]),
+                self._areas(runs) - self._static_areas,
             )
             for level, runs in zip(levels, stopped, strict=True)
         ]
@@ -154,6 +154,9 @@ class Judge:
     def _score(self, runs: Sequence[Trajectory], dip: float) -> float:
         curve = mean_curve(runs, self._budgets)
         return score_against(curve, self._static, SHORTFALL, SOONER) - dip * behind_itself(curve)
+
+    def _areas(self, runs: Sequence[Trajectory]) -> NDArray[np.float64]:
+        return np.array([accuracy_at(run, self._budgets).mean() for run in runs])
 
 
 def choose_stop(judged: Sequence[Judged], guided: bool) -> Judged:
