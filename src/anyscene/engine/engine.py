@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,7 +24,7 @@ from anyscene.engine.learned import Learned
 from anyscene.engine.tempo import Tempo
 from anyscene.engine.trail import Trail
 from anyscene.errors import ConfigError, DataError
-from anyscene.features import Bank, FeatureSet
+from anyscene.features import Bank, FeatureSet, Ledger
 from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.features.sets import SCORE_FLOOR
 from anyscene.labeling import Labeling, Step
@@ -267,7 +268,7 @@ class Run:
     def look(self) -> LazyEvidence:
         """Return the evidence about the image; the first time, its working frame is made."""
         if self.evidence is None:
-            self.evidence = LazyEvidence(self._image, self._bank)
+            self.evidence = LazyEvidence(self._image, self._bank, Ledger(time.perf_counter))
         return self.evidence
 
     @contextmanager

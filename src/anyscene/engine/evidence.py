@@ -26,8 +26,8 @@ class LazyEvidence:
 
     layer_count = LAYERS
 
-    def __init__(self, image: NDArray[np.uint8], bank: Bank) -> None:
-        self.ledger = Ledger()
+    def __init__(self, image: NDArray[np.uint8], bank: Bank, ledger: Ledger | None = None) -> None:
+        self.ledger = Ledger() if ledger is None else ledger
         frame = working_frame(image)
         self.tree = Tree(frame)
         self._regions = RegionFeatures(bank, View(frame, self.ledger), self.tree)
