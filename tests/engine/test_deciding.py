@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from anyscene.engine.deciding import LearnedDecider, PolicyDecider, decider_for
 from anyscene.engine.foresight import REFERENCE, UNLIMITED, Foresight, Most
-from anyscene.engine.plan_prices import plan_work
+from anyscene.engine.plan_prices import stages
 from anyscene.features.costs import CostModel, StepCost
 from anyscene.model.plans import Plan
 from anyscene.model.policies import LearnedPolicy, LinearQ, StaticPolicy
@@ -49,7 +49,7 @@ def test_by_a_deadline_the_best_plan_that_fits_is_carried_out():
     plans = (Plan((cheap,), (0.1, 0.5)), Plan((dear,), (0.1, 3.1)))
     steps = {}
     for plan, ms in zip(plans, (0.4, 3.0), strict=True):
-        (action,), rest = plan_work(plan, model.pool, REFERENCE)
+        action, rest = stages(plan, model.pool)
         steps |= {action.step: StepCost(ms, 0.0, 0.0, 1.2), rest.step: StepCost(0.2, 0.0, 0.0, 1.2)}
     assert len(steps) == 4
     foresight = Foresight(some_costs(), CostModel("made up", steps))

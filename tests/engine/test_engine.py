@@ -11,7 +11,7 @@ from numba.core.dispatcher import Dispatcher
 
 from anyscene.engine.calibration import _decisions, with_own_steps
 from anyscene.engine.clock import Clock
-from anyscene.engine.deciding import decider_for
+from anyscene.engine.deciding import Decision, decider_for
 from anyscene.engine.engine import CARRIED_CELL, Engine, Run
 from anyscene.engine.evidence import LazyEvidence
 from anyscene.engine.foresight import OWN_STEPS, Foresight, frame_share
@@ -19,6 +19,7 @@ from anyscene.engine.preparing import foresight_for
 from anyscene.engine.tempo import Tempo
 from anyscene.errors import ConfigError, DataError
 from anyscene.features.costs import CostModel, StepCost
+from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.model.actions import Split, Update
 from anyscene.model.policies import RandomPolicy, Situation
 
@@ -129,6 +130,65 @@ def test_nothing_fits_on_a_machine_that_is_too_slow(engine, scenes):
     slow = with_costs(engine, calibration=CostModel("made up", slower))
     assert slow.label(scenes[0].image, budget="1s").trace == ()
     assert len(slow.label(scenes[0].image).trace) > 2
+
+
+def begun(engine, image, budget, carried=None):
+    """A run of its own tempo."""
+    tempo = Tempo()
+    parts = engine.learned, engine.foresight, engine._decider, engine._bank
+    return Run(*parts, image, Clock(budget), tempo, carried)
+
+
+def test_what_was_in_hand_stands_when_an_action_is_stopped_and_the_machine_is_known_to_be_slow(
+    engine, scenes, monkeypatch
+):
+    run = begun(engine, scenes[0].image, 1e4)
+    assert run.advance()
+    before, slowness = run.labeling().labels, run.tempo.slowness
+
+    def stopped(*_):
+        raise OutOfTime
+
+    monkeypatch.setattr(Run, "_take", stopped)
+    monkeypatch.setattr(
+        run._decider.__class__, "decide", lambda *_: Decision(0, 1.0, predicted_ms=5.0, rest_ms=0.5)
+    )
+    assert not run.advance()
+    assert len(run.steps) == len(run.taken) == 1
+    assert run.tempo.slowness > slowness
+    np.testing.assert_array_equal(run.labeling().labels, before)
+
+
+def test_a_network_is_stopped_early_enough_to_paint(engine, scenes):
+    run = begun(engine, scenes[0].image, 50.0)
+    run._take(engine.learned.model.pool.actions[0], 1.0, reserve=10.0)
+    stops_at = run.evidence._regions.view.deadline
+    assert stops_at == pytest.approx(run.clock.ends_at - 0.010)
+    planned = Decision(0, 1.0, 5.0, rest_ms=2.0)
+    assert run._reserve(planned) > 2.0 * engine.foresight.plan_high
+    assert run._reserve(planned._replace(rest_ms=None)) > run._at.painting
+    run.tempo.slowness = 2.0
+    assert run._reserve(planned) > 4.0 * engine.foresight.plan_high
+
+
+def test_what_plans_were_not_timed_with_is_kept_back(engine, scenes, monkeypatch):
+    monkeypatch.setattr(Clock, "remaining", lambda _: 1000.0)
+    plain = begun(engine, scenes[0].image, 1e6)
+    shown = engine.begin(scenes[0].image)
+    shown.finish()
+    carried = begun(engine, scenes[0].image, 1e6, shown.to_carry())
+    glancing = begun(engine, scenes[0].image, 1e6)
+    glancing.finish(until=0.0)
+    for run in (carried, glancing):
+        kept_back = plain._most_that_fits().plan - run._most_that_fits().plan
+        assert kept_back == pytest.approx(run._at.painting)
+
+
+def test_slow_calls_make_the_next_ones_careful(engine, scenes):
+    hurried = with_costs(engine)
+    hurried._tempo.slowness = 3.0
+    fits = hurried.begin(scenes[0].image, 1e4)._most_that_fits().plan
+    assert fits < engine.begin(scenes[0].image, 1e4)._most_that_fits().plan / 2
 
 
 def test_decisions_do_not_depend_on_the_machine(engine, scenes):

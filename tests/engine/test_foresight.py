@@ -23,7 +23,7 @@ STEPS = {
     WHOLE_PLAN: StepCost(0.0, 0.0, 0.0, 1.25),
 }
 FORESIGHT = Foresight(some_costs(), CostModel("made up", STEPS))
-AT = AtSize((360, 480), 1.0, framing=0.0, painting=1.0, enlarging=0.0)
+AT = AtSize((360, 480), framing=0.0, painting=1.0, enlarging=0.0)
 
 
 def test_an_action_fits_if_hardly_any_of_its_kind_takes_longer():
@@ -49,7 +49,7 @@ def test_a_plan_includes_its_painting_but_not_what_enlarges_it():
 def test_large_images_wait_for_their_frame_and_for_their_labels_to_be_enlarged():
     small, large = (at_size(FORESIGHT, size, shows_detail=True) for size in ((360, 480), (1080, 1440)))
     assert small.frame == large.frame == (360, 480)
-    assert small.share == large.share == frame_share((360, 480)) == 1.0
+    assert frame_share((360, 480)) == frame_share((1080, 1440)) == 1.0
     assert small.framing == small.enlarging == 0.0
     assert large.framing > 0
     assert large.painting == pytest.approx(small.painting + large.enlarging)

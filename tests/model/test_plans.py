@@ -66,6 +66,10 @@ def test_what_comes_first_is_the_best_that_takes_next_to_nothing():
     assert action([cheap, better, *ANEW], (), 9.2) == 3
 
 
+def test_a_plan_knows_what_each_action_costs():
+    assert PLANS[2].step_costs() == [2.0, 7.0]
+
+
 def test_a_plan_fits_with_all_that_the_call_does_besides():
     slow_to_paint = [replace(PRICED[0], rest_ms=0.5), replace(PRICED[1], rest_ms=3.0)]
     assert action(slow_to_paint, (), 8.0) == 1

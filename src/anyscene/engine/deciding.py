@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from math import inf
 from typing import NamedTuple, Protocol
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from anyscene.engine import decision_kernels
 from anyscene.engine.foresight import Foresight, Most, frame_share
-from anyscene.engine.plan_prices import price
+from anyscene.engine.plan_prices import PlanPrices
 from anyscene.model.costs import ActionCosts
 from anyscene.model.plans import Plan, pursue
 from anyscene.model.policies import LearnedPolicy, Policy, remaining
@@ -80,10 +79,7 @@ class LearnedDecider:
         pool, q = model.pool, policy.q
         self._max_steps = model.max_steps
         self._policy = policy
-        self._has_plans = bool(plans)
-        self._priced = lru_cache(maxsize=64)(
-            lambda frame: [price(plan, pool, frame, foresight.calibration) for plan in plans]
-        )
+        self._prices = PlanPrices(plans, pool, foresight.calibration) if plans else None
         thresholds, group = pool.groups
         stored, local = (_parts(costs) for costs in (model.costs, foresight.actions))
         self._arguments = (
@@ -96,9 +92,10 @@ class LearnedDecider:
         self, state: Callable[[], State], taken: tuple[int, ...], frame: tuple[int, int], most: Most
     ) -> Decision | None:
         """Return the plan's next action, or the policy's choice among those that change something and fit."""
-        if self._has_plans and most.plan < inf:
+        if self._prices and most.plan < inf:
+            done = len(taken) >= self._max_steps
             # Whatever is cheaper than every plan is not worth it.
-            planned = None if len(taken) >= self._max_steps else pursue(self._priced(frame), taken, most.plan)
+            planned = None if done else pursue(self._prices.at(frame), taken, most.plan)
             return None if planned is None else Decision(*planned)
         here = state()
         if here.steps >= self._max_steps:

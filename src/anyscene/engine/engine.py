@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from math import inf
 from threading import Lock
 
 import cv2
@@ -42,6 +43,9 @@ from anyscene.model.painting import (
 )
 from anyscene.model.plans import Plan
 from anyscene.model.state import State
+
+STOPPING_MS, STOPPING_SHARE = 0.1, 0.05
+"""What it takes to stop a network: to wake up for it, and the rest of a node, in parts of the budget."""
 
 CARRIED_CELL = 8
 """Side of the cells in which beliefs of leaves are carried, in pixels of the working frame."""
@@ -113,7 +117,7 @@ class Engine:
             return self._siblings[threads]
 
     def by_plan(self, plan: Plan) -> Engine:
-        """Return this engine with a single plan, and the cheapest as its insurance, for every deadline."""
+        """Return this engine with one plan for every deadline, before which it may carry out the cheapest."""
         learned = replace(self.learned, plans=(self.learned.plans[0], plan))
         return Engine(learned, self.foresight, self._bank, self.threads)
 
@@ -203,6 +207,8 @@ class Run:
         self._trail = Trail(learned.model.start(), learned.model.pool)
         self._plain: Chain | None = None  # the blend that the labels show, if they need no leaves
         self._is_whole = True  # whether nothing was split
+        # Plans were timed without what carried frames, and glances at how sure labels are, take besides.
+        self._is_as_timed = carried is None
         self._size = (image.shape[0], image.shape[1])
         self._at = at_size(foresight, self._size, bool(learned.model.pool.ladder))
 
@@ -225,22 +231,26 @@ class Run:
             with self._step(name, decision.predicted_ms + framing, begun):
                 self._take(action, decision.cost, self._reserve(decision))
         except OutOfTime:  # the state before the action stands
+            self._note(decision, framing, inf)
             return False
-        finally:
-            if self.clock.has_deadline and not framing:
-                self.tempo.note(decision.predicted_ms, self.clock.elapsed() - begun)
+        self._note(decision, framing, self.clock.elapsed() - begun)
         self.taken = (*self.taken, decision.action)
         return True
+
+    def _note(self, decision: Decision, framing: float, actual_ms: float) -> None:
+        """Let the next calls know how long an action took, where it was foretold for just such a call."""
+        if self.clock.has_deadline and not framing and not self.carried:
+            self.tempo.note(decision.predicted_ms, actual_ms)
 
     def _framing_left(self) -> float:
         """What the first action may have to wait for: the working frame."""
         return self._at.framing if self.evidence is None else 0.0
 
     def _reserve(self, decision: Decision) -> float:
-        """What is to be left of the time when an action ends, to paint labels."""
-        if decision.rest_ms is None or self.carried:
-            return self._at.painting
-        return decision.rest_ms * self.foresight.plan_high + self._at.enlarging
+        """What is to be left of the time when an action is stopped, for that and to paint labels."""
+        rest = (decision.rest_ms or 0.0) * self.foresight.plan_high + self._at.enlarging
+        needed = rest if self._is_as_timed and decision.rest_ms is not None else max(rest, self._at.painting)
+        return needed * max(1.0, self.tempo.slowness) + STOPPING_MS + STOPPING_SHARE * self.clock.budget
 
     def _take(self, action: Action, cost: float, reserve: float) -> None:
         """Carry out an action; what nobody needs before the deadline is left for later."""
@@ -262,6 +272,7 @@ class Run:
 
     def finish(self, until: float | None = None) -> None:
         """Advance until nothing fits or is worth it, or the mean confidence is `until`."""
+        self._is_as_timed &= until is None
         while not self.is_sure(until) and self.advance():
             pass
 
@@ -365,6 +376,5 @@ class Run:
         if not self.clock.has_deadline:
             return UNLIMITED
         left = self.clock.remaining() - self._framing_left()
-        if self.carried:  # plans were timed without
-            left -= self._at.painting
-        return self.foresight.most_that_fits(left, self._at, self.tempo.slowness)
+        most = self.foresight.most_that_fits(left, self._at, self.tempo.slowness)
+        return most if self._is_as_timed else most._replace(plan=most.plan - self._at.painting)

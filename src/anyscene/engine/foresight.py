@@ -70,13 +70,12 @@ UNLIMITED = Most(inf, inf, inf)
 class AtSize(NamedTuple):
     """What does not depend on the actions, for images of one size.
 
-    frame : height and width of the working frame. share : what actions take in it, relative to REFERENCE.
-    In milliseconds that are hardly ever exceeded: framing : making it. painting : any state. enlarging :
-    labels of the working frame to the image's size.
+    frame : height and width of the working frame.
+    In milliseconds that are hardly ever exceeded: framing : making it. painting : any state, with detail in
+    maps of the usual size. enlarging : labels of the working frame to the image's size.
     """
 
     frame: tuple[int, int]
-    share: float
     framing: float
     painting: float
     enlarging: float
@@ -125,12 +124,11 @@ class Foresight:
 def at_size(foresight: Foresight, size: tuple[int, int], shows_detail: bool) -> AtSize:
     """What images of some height and width take anyway. shows_detail : whether maps may show detail."""
     predict, pixels = foresight.calibration.predict, size[0] * size[1]
-    share, is_large = frame_share(size), max(size) > WORKING_LONG_SIDE
+    is_large = max(size) > WORKING_LONG_SIDE
     leaves = predict(PAINT, pixels)[1]
-    detail = predict(DETAIL, regions=MANY_LEAVES)[1] * share if shows_detail else 0.0
+    detail = predict(DETAIL, regions=MANY_LEAVES)[1] * frame_share(size) if shows_detail else 0.0
     return AtSize(
         frame=frame_size(size),
-        share=share,
         framing=predict(FRAME, pixels)[1] if is_large else 0.0,  # others are used as they are
         # Detail is painted in the working frame; a larger image repeats its pixels.
         painting=leaves + detail if is_large else max(leaves, detail),

@@ -6,6 +6,9 @@ actions may take would waste half of a short budget, so plans are timed whole, a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+from statistics import median
 from typing import NamedTuple
 
 from anyscene.features import Work
@@ -16,48 +19,75 @@ from anyscene.model.actions import Pool, Split, begins_anew
 from anyscene.model.plans import Plan, Priced
 
 Size = tuple[int, int]
+Shares = tuple[float, float]
+"""A rung's size, in parts of the frame, see `hypercolumn.rungs.Size`."""
 
 
-class PlanWork(NamedTuple):
-    """The work of a plan: of each action, and of all that the call does besides."""
-
-    actions: tuple[Work, ...]
-    rest: Work
-
-
-def plan_work(plan: Plan, pool: Pool, frame: Size) -> PlanWork:
-    """The work of a plan in a frame of some height and width.
-
-    Steps are named after all that was looked at so far, so that they are the same in models of the same sets.
-    Their size is that of what a network newly reads, or of the frame where none does.
+class Stage(NamedTuple):
+    """An action of a plan. step : its name, after all that was looked at so far, so that it is the same in
+    models of the same sets. reads : sizes at which a network newly reads the frame. splits : whether it does.
     """
-    area = frame[0] * frame[1]
+
+    step: str
+    reads: tuple[Shares, ...]
+    splits: bool
+
+
+def stages(plan: Plan, pool: Pool) -> tuple[Stage, ...]:
+    """The actions of a plan; the last stands for all that a call does besides them."""
     words: list[str] = []
-    reads: dict[str, int] = {}
-    actions = []
+    seen: dict[str, Shares] = {}
+    found = []
     for position in plan.actions:
         action = pool.actions[position]
-        newly = 0
+        rungs: list[str] = []
         if isinstance(action, Split):
             words.append(f"split {action.threshold:g}")
         else:
             used = pool.chains[action.chain].sets_of(action.size, len(pool.sets))
             sets = [name for name, is_used in zip(pool.sets, used, strict=True) if is_used]
             words.append(f"{'+'.join(sets) or 'parents'} x{action.size}")
-            rungs = [name for name in sets if name.startswith(f"{NETWORK}@") and name not in reads]
-            reads |= {name: _read_pixels(name, frame) for name in rungs}
-            newly = sum(reads[name] for name in rungs)
-        actions.append(Work(f"plan:{' > '.join(words)}", newly or area))
-    return PlanWork(tuple(actions), Work(f"rest:{' > '.join(words)}", max(reads.values(), default=area)))
+            rungs = [name for name in sets if name.startswith(f"{NETWORK}@") and name not in seen]
+            seen |= {name: size_of_name(name) for name in rungs}
+        reads = tuple(seen[name] for name in rungs)
+        found.append(Stage(f"plan:{' > '.join(words)}", reads, isinstance(action, Split)))
+    finest = max(seen.values(), key=lambda size: size[0] ** 2 * size[1], default=None)
+    return (*found, Stage(f"rest:{' > '.join(words)}", () if finest is None else (finest,), False))
 
 
-def price(plan: Plan, pool: Pool, frame: Size, calibration: CostModel) -> Priced:
-    """A plan with what its steps typically take in a frame of some height and width."""
-    work = plan_work(plan, pool, frame)
-    *costs, rest = (calibration.predict(each.step, each.pixels)[0] for each in (*work.actions, work.rest))
-    return Priced(plan, tuple(costs), rest, begins_anew(plan.actions, pool))
+def work_of(stage: Stage, frame: Size) -> Work:
+    """The work of a stage in a frame: as many pixels as a network newly reads, or as the frame has."""
+    read = [input_size(*frame, *size) for size in stage.reads] or [frame]
+    return Work(stage.step, sum(height * width for height, width in read))
 
 
-def _read_pixels(rung: str, frame: Size) -> int:
-    height, width = input_size(*frame, *size_of_name(rung))
-    return height * width
+class PlanPrices:
+    """What plans typically take on a machine; whatever does not depend on the frame is worked out once.
+
+    What a split opens depends on the image, and a calibration sees few of them: a plan with splits takes no
+    less than by the model, whose costs are means over many, at the pace that plans have here.
+    """
+
+    def __init__(self, plans: Sequence[Plan], pool: Pool, calibration: CostModel) -> None:
+        self._plans = plans
+        self._stages = [stages(plan, pool) for plan in plans]
+        self._calibration = calibration
+        self._anew = [begins_anew(plan.actions, pool) for plan in plans]
+        # For some dozen sizes of images; others are priced again.
+        self.at = lru_cache(maxsize=64)(self._at)
+
+    def _at(self, frame: Size) -> list[Priced]:
+        """The plans in a frame of some height and width, from worst to best."""
+        costs = [[self._typical(stage, frame) for stage in each] for each in self._stages]
+        pace = median(sum(own) / plan.cost[-1] for own, plan in zip(costs, self._plans, strict=True))
+        for own, each, plan in zip(costs, self._stages, self._plans, strict=True):
+            if any(stage.splits for stage in each):
+                own[:-1] = [max(ms, pace * cost) for ms, cost in zip(own, plan.step_costs(), strict=False)]
+        return [
+            Priced(plan, tuple(own[:-1]), own[-1], anew)
+            for plan, own, anew in zip(self._plans, costs, self._anew, strict=True)
+        ]
+
+    def _typical(self, stage: Stage, frame: Size) -> float:
+        work = work_of(stage, frame)
+        return self._calibration.predict(work.step, work.pixels)[0]

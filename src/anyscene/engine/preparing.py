@@ -13,9 +13,9 @@ from anyscene.engine.calibration import with_own_steps
 from anyscene.engine.clock import Clock
 from anyscene.engine.deciding import Decision
 from anyscene.engine.engine import Engine, Run, hold_threads
-from anyscene.engine.foresight import OWN_STEPS, REFERENCE, WHOLE_PLAN, Foresight, Most, foresee
+from anyscene.engine.foresight import OWN_STEPS, WHOLE_PLAN, Foresight, Most, foresee
 from anyscene.engine.learned import Learned
-from anyscene.engine.plan_prices import plan_work
+from anyscene.engine.plan_prices import stages, work_of
 from anyscene.engine.tempo import Tempo
 from anyscene.features import Bank, Charge, calibration
 from anyscene.features.costs import CostModel, StepCost, calibration_key, load_calibration, save_calibration
@@ -97,9 +97,10 @@ def _time(
     run.labeling()
     ended = time.thread_time()
     spent = [*np.diff(ends), ended - ends[-1]]
-    work = plan_work(plan, learned.model.pool, (image.shape[0], image.shape[1]))
+    frame = image.shape[0], image.shape[1]
     return [
-        Charge(each, 1e3 * seconds) for each, seconds in zip((*work.actions, work.rest), spent, strict=True)
+        Charge(work_of(stage, frame), 1e3 * seconds)
+        for stage, seconds in zip(stages(plan, learned.model.pool), spent, strict=True)
     ]
 
 
@@ -121,6 +122,5 @@ class _Follow:
 
 def _all_steps(learned: Learned) -> set[str]:
     """The steps that must have been measured."""
-    works = [plan_work(plan, learned.model.pool, REFERENCE) for plan in learned.plans]
-    of_plans = {work.step for plan in works for work in (*plan.actions, plan.rest)}
+    of_plans = {stage.step for plan in learned.plans for stage in stages(plan, learned.model.pool)}
     return {*OWN_STEPS, *of_plans, *([WHOLE_PLAN] if learned.plans else [])}

@@ -50,7 +50,7 @@ class Pace:
         self._ratios.append(took * 1e3 / run.state.cost)
 
     def time_plans(self, image: NDArray[np.uint8]) -> None:
-        """Label one more image by each plan, as a deadline that is just right for it would."""
+        """Label one more image by each plan, as a deadline that leaves time enough would."""
         took = []
         for engine in self._planned:
             for _ in range(2):

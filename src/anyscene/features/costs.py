@@ -74,7 +74,11 @@ def calibration_key(bank: Bank) -> str:
     """What a calibration holds for: the machine, the versions of what runs on it, the sets' sizes."""
     packages = {name: version(name) for name in ("numpy", "numba", "onnxruntime", "scikit-learn")}
     sets = {
-        name: (chosen.version, {key: array.shape for key, array in chosen.arrays().items()})
+        name: (
+            chosen.version,
+            chosen.dimensions,
+            {key: array.shape for key, array in chosen.arrays().items()},
+        )
         for name, chosen in bank.items()
     }
     facts = (SCHEMA, platform.machine(), _processor(), os.cpu_count(), anyscene.__version__, packages, sets)

@@ -55,19 +55,17 @@ class View:
     ledger: what was spent on this image; whoever first asks for a shared map causes its charge.
     shrunk: gives the image with blocks of `stride` by `stride` pixels as one. A tree grows on such images, so
         when there is one it takes over (`Tree.shrunk`), and they cost nothing here.
-    deadline: by `time.perf_counter()`, for sets whose extraction can be stopped.
+    deadline: by `time.perf_counter()`, for sets whose extraction can be stopped; None until there is one.
     """
 
-    def __init__(
-        self, image: NDArray[np.uint8], ledger: Ledger | None = None, deadline: float | None = None
-    ) -> None:
+    def __init__(self, image: NDArray[np.uint8], ledger: Ledger | None = None) -> None:
         if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8 or image.size == 0:
             raise DataError(
                 f"an image must be uint8[h, w, 3] and not empty, found {image.dtype}{list(image.shape)}"
             )
         self.image = image
         self.ledger = Ledger() if ledger is None else ledger
-        self.deadline = deadline
+        self.deadline: float | None = None
         self.shrunk: Callable[[int], NDArray[np.uint8]] = self._shrink
         self._maps: dict[tuple[str, int], Any] = {}
         self._fitted: dict[tuple[int, int], NDArray[np.uint8]] = {}

@@ -132,10 +132,10 @@ def with_long_end(
     return _smooth(sequence, best[len(sequence) :], blends, _Jury(proposals, examples, threads))
 
 
-def surely_better(reached: NDArray[np.float64], before: NDArray[np.float64]) -> bool:
-    """Whether accuracies on some images are higher than others there by more than chance explains."""
+def surely_better(reached: NDArray[np.float64], before: NDArray[np.float64], errors: float = 1.0) -> bool:
+    """Whether accuracies on some images are higher than others there by more than so many standard errors."""
     gain = reached - before
-    return bool(gain.mean() > max(STEP_WORTH, gain.std() / np.sqrt(len(gain))))
+    return bool(gain.mean() > max(STEP_WORTH, errors * gain.std() / np.sqrt(len(gain))))
 
 
 def _smooth(start: Sequence_, end: Sequence_, blends: Sequence[int], jury: _Jury) -> Sequence_:

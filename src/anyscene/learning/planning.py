@@ -12,11 +12,17 @@ from anyscene.learning.guide import Course, surely_better
 from anyscene.learning.pool import Proposals
 from anyscene.model.plans import Plan
 
+LIKELY = 0.5
+"""By so many standard errors must a plan be better than all that cost less.
+
+Where there is time for it, that time is good for nothing else, so being likely better is enough; by less,
+chance would choose.
+"""
+
 
 def make_plans(proposals: Proposals, examples: Sequence[Example], threads: int) -> tuple[Plan, ...]:
-    """The beginnings of all sequences, and of guides, that label surely better than all that cost less.
+    """The beginnings of all sequences, and of guides, that likely label better than all that cost less.
 
-    Surely: by more than the standard error of the images' differences.
     examples : images that no weak learner was fitted to.
     """
     course = Course(proposals, examples, threads)
@@ -31,7 +37,7 @@ def make_plans(proposals: Proposals, examples: Sequence[Example], threads: int) 
     best = np.zeros(len(examples))
     plans: list[Plan] = []
     for reached, plan in sorted(found.values(), key=lambda item: (item[1].cost[-1], -item[0].mean())):
-        if not plans or surely_better(reached, best):
+        if not plans or surely_better(reached, best, LIKELY):
             best = reached
             plans.append(plan)
     return tuple(plans)

@@ -288,7 +288,12 @@ def learn(
     """The learned policies by name."""
 
     def on_iteration(gamma: float, iteration: int, score: float) -> None:
-        report(f"policy, gamma {gamma:g}", iteration + 1, config.iterations, f"held-out score {score:.4f}")
+        report(
+            f"policy, gamma {gamma:g}",
+            iteration + 1,
+            config.iterations,
+            f"worth {score:.4f} on held-out images",
+        )
 
     def make() -> dict[str, NDArray[Any]]:
         policies = learn_policies(

@@ -147,6 +147,23 @@ def paint(
 
 
 @njit(cache=True, nogil=True)
+def repeat(
+    values: NDArray[Any], rows: NDArray[np.int32], columns: NDArray[np.int32], out: NDArray[Any]
+) -> None:
+    """Give every pixel of `out` the value at its row and column of `values`; both never fall."""
+    for y in range(len(rows)):
+        line = out[y]
+        if y and rows[y] == rows[y - 1]:
+            above = out[y - 1]
+            for x in range(len(columns)):
+                line[x] = above[x]
+        else:
+            row = values[rows[y]]
+            for x in range(len(columns)):
+                line[x] = row[columns[x]]
+
+
+@njit(cache=True, nogil=True)
 def add_row(scores: NDArray[np.float32], row: NDArray[np.float32]) -> None:
     """Add the same, float32[C], to the scores of every cell, float32[h, w, C]."""
     for y in range(scores.shape[0]):

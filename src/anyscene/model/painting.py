@@ -17,7 +17,7 @@ from anyscene.model.nodes import Nodes
 from anyscene.model.outlines import follow_outlines
 from anyscene.model.state import State
 
-VERSION = 2
+VERSION = 3
 """To be raised when labels are painted otherwise: what was scored before is then not taken for the same."""
 
 Value = TypeVar("Value", bound=np.generic)
@@ -170,7 +170,11 @@ def show(
 
 
 def _repeated(values: NDArray[Value], size: tuple[int, int]) -> NDArray[Value]:
-    return np.asarray(cv2.resize(values, (size[1], size[0]), interpolation=cv2.INTER_NEAREST), values.dtype)
+    """The nearest of some values in each pixel of a larger image; a fourth of OpenCV's time."""
+    out = np.empty(size, values.dtype)
+    rows, columns = (_blocks(size[side], values.shape[side], 1) for side in (0, 1))
+    kernels.repeat(values, rows, columns, out)
+    return out
 
 
 def _repeated_confidence(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -17,6 +18,10 @@ class Plan:
 
     actions: tuple[int, ...]
     cost: tuple[float, ...]
+
+    def step_costs(self) -> list[float]:
+        """What each action costs."""
+        return [after - before for before, after in pairwise(self.cost)]
 
 
 class Next(NamedTuple):
