@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from anyscene.engine.evidence import LazyEvidence
 from anyscene.model.actions import Pool, split
-from anyscene.model.painting import Painter, add_leaves, blend_maps, leaf_answers, paint_scores
+from anyscene.model.painting import Painter, _repeated, add_leaves, blend_maps, leaf_answers, paint_scores
 from anyscene.model.state import initial_state
 
 POOL = Pool((), (), (), 3, 8)
@@ -88,3 +88,11 @@ def test_maps_are_blended_in_the_cells_of_the_finest():
     blended = blend_maps([(0.3, np.log(coarse)), (0.6, np.log(fine))])
     expected = 0.3 * np.log(coarse[0, 0]) + 0.6 * np.log(fine)
     np.testing.assert_allclose(blended, expected, rtol=1e-4, atol=1e-5)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 90), st.integers(1, 90))
+def test_enlarged_values_are_those_under_the_centres_of_pixels(height, width, tall, wide):
+    values = np.random.default_rng(0).integers(0, 100, (height, width)).astype(np.int16)
+    rows = ((np.arange(tall) + 0.5) * height / tall).astype(int)
+    columns = ((np.arange(wide) + 0.5) * width / wide).astype(int)
+    np.testing.assert_array_equal(_repeated(values, (tall, wide)), values[np.ix_(rows, columns)])

@@ -170,7 +170,7 @@ def show(
 
 
 def _repeated(values: NDArray[Value], size: tuple[int, int]) -> NDArray[Value]:
-    """The nearest of some values in each pixel of a larger image; a fourth of OpenCV's time."""
+    """The nearest of some values in each pixel of a larger image, in 0.4 of OpenCV's time."""
     out = np.empty(size, values.dtype)
     rows, columns = (_blocks(size[side], values.shape[side], 1) for side in (0, 1))
     kernels.repeat(values, rows, columns, out)
