@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from anyscene.learning.policies import Judged, choose_stop
+from anyscene.learning.policies import Judged, _stopped, choose_stop
+from anyscene.model.rollout import Trajectory
 
 
 def judged(score, gains):
@@ -33,3 +34,14 @@ def test_who_has_a_guide_stops_at_its_end_unless_going_on_is_surely_better(going
 def test_without_a_guide_the_highest_score_decides_and_of_equal_ones_the_first_to_stop():
     assert choose_stop([PERHAPS, HERE], guided=False) is PERHAPS
     assert choose_stop([PERHAPS, SURELY, HERE], guided=False) is SURELY
+
+
+def test_a_level_ends_what_q_chose_and_never_what_the_guide_did():
+    run = Trajectory(np.arange(4), np.arange(5.0), np.zeros(5), np.arange(5) / 10)
+    values = np.array([np.nan, np.nan, 0.3, 0.1])  # two steps of a guide, then by Q̂
+    assert [len(_stopped(values, run, level).actions) for level in (-np.inf, 0.2, 0.3, np.inf)] == [
+        4,
+        3,
+        2,
+        2,
+    ]

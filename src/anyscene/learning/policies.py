@@ -137,9 +137,9 @@ class Judge:
         watched = map_threads(partial(_watched, self._model, policy), self._images, self._threads)
         values = np.concatenate([best for best, _ in watched])
         values = values[np.isfinite(values)]
-        levels = (
-            [-np.inf, *np.unique(np.quantile(values, np.linspace(0, 1, 21)))] if len(values) else [-np.inf]
-        )
+        levels = [-np.inf, *(np.unique(np.quantile(values, np.linspace(0, 1, 21))) if len(values) else ())]
+        if policy.guide:
+            levels.append(np.inf)  # on other images Q̂ may be higher than it ever was on these
         stopped = [[_stopped(*run, level) for run in watched] for level in levels]
         judged = [
             Judged(
@@ -226,7 +226,7 @@ def _first_behaviours(
 def _watched(
     model: Draft, learned: LearnedPolicy, example: Example
 ) -> tuple[NDArray[np.float64], Trajectory]:
-    """Q̂ of each action that was taken (inf where the guide had one left), and the trajectory."""
+    """Q̂ of each action that was taken (nan where the guide had one left), and the trajectory."""
     policy = _Watched(learned)
     own = model.model
     trajectory = rollout(own, policy, example.evidence, example.truth, model.alpha)
@@ -246,7 +246,7 @@ class _Watched:
         if action is not None:
             upcoming = remaining(self._policy.guide, situation.taken)
             guided = any(situation.offered[a] for a in upcoming)
-            self.values.append(np.inf if guided else float(self._policy.q.values(situation.phi)[action]))
+            self.values.append(np.nan if guided else float(self._policy.q.values(situation.phi)[action]))
         return action
 
 

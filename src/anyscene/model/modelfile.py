@@ -125,7 +125,7 @@ def save_model(path: Path, trained: TrainedModel) -> None:
         chains=len(pool.chains),
         static=trained.static,
         plans=tuple((plan.actions, plan.cost) for plan in trained.plans),
-        stop_below={name: max(policy.stop_below, -1e300) for name, policy in trained.policies.items()},
+        stop_below={name: _finite(policy.stop_below) for name, policy in trained.policies.items()},
         guides={name: policy.guide for name, policy in trained.policies.items()},
         loyalty={name: policy.loyalty for name, policy in trained.policies.items()},
         scalars={name: float(v) for name, v in values.items() if not isinstance(v, np.ndarray)},
@@ -157,6 +157,11 @@ def load_model(path: Path) -> TrainedModel:
     except (KeyError, ValueError, TypeError, IndexError, DataError, SafetensorError) as error:
         raise ModelError(f"the model {path} contradicts itself ({error}); get or train it anew") from error
     return trained
+
+
+def _finite(level: float) -> float:
+    """A level that JSON can hold: no Q̂ is beyond this."""
+    return max(-1e300, min(level, 1e300))
 
 
 def _read_members(path: Path) -> dict[str, bytes]:
