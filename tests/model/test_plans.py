@@ -56,6 +56,7 @@ def test_a_cheap_plan_comes_first_if_it_takes_next_to_nothing():
     assert action([cheap, *ANEW], (3,), 9.1) == 0
     assert action([cheap, *ANEW], (), 9.1) == 0  # the best plan would no longer fit
     assert action([cheap, *ANEW], (), 2.9) == 0  # a tenth of the time is too much
+    assert pursue([cheap, *ANEW], (), 9.5, insured=False).action == 0
 
 
 def test_what_comes_first_is_the_best_that_takes_next_to_nothing():

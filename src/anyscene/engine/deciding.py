@@ -95,7 +95,7 @@ class LearnedDecider:
         if self._prices and most.plan < inf:
             done = len(taken) >= self._max_steps
             # Whatever is cheaper than every plan is not worth it.
-            planned = None if done else pursue(self._prices.at(frame), taken, most.plan)
+            planned = None if done else pursue(self._prices.at(frame), taken, most.plan, most.insured)
             return None if planned is None else Decision(*planned)
         here = state()
         if here.steps >= self._max_steps:

@@ -377,4 +377,7 @@ class Run:
             return UNLIMITED
         left = self.clock.remaining() - self._framing_left()
         most = self.foresight.most_that_fits(left, self._at, self.tempo.slowness)
-        return most if self._is_as_timed else most._replace(plan=most.plan - self._at.painting)
+        if self._is_as_timed:
+            return most
+        # What was carried shows more than a cheap plan does.
+        return most._replace(plan=most.plan - self._at.painting, insured=self.carried is None)

@@ -56,12 +56,13 @@ class Most(NamedTuple):
     """What may typically be taken, so that the time there is is hardly ever exceeded.
 
     update, split : by an action of that kind, with what painting any state takes kept back. plan : by all
-    that is left of a plan, painting included.
+    that is left of a plan, painting included. insured : whether there should be something to show soon.
     """
 
     update: float
     split: float
     plan: float
+    insured: bool = True
 
 
 UNLIMITED = Most(inf, inf, inf)

@@ -71,10 +71,10 @@ A long action may be stopped at the deadline by its watchdog; then there is some
 """
 
 
-def pursue(plans: Sequence[Priced], taken: tuple[int, ...], most: float) -> Next | None:
+def pursue(plans: Sequence[Priced], taken: tuple[int, ...], most: float, insured: bool = True) -> Next | None:
     """The next action of the best plan that can go on from `taken` and ends with labels after at most `most`.
 
-    plans : from worst to best.
+    plans : from worst to best. insured : whether another may come first, see `INSURANCE`.
     Returns None where the best plan that fits has been carried out, or where there is none.
     """
     for priced in reversed(plans):
@@ -85,6 +85,7 @@ def pursue(plans: Sequence[Priced], taken: tuple[int, ...], most: float) -> Next
             return None
         needed = sum(priced.costs[place] for place in left) + priced.rest_ms
         if needed <= most:
-            premium = 0.0 if taken or not priced.begins_anew else min(INSURANCE * needed, most - needed)
+            is_insured = insured and not taken and priced.begins_anew
+            premium = min(INSURANCE * needed, most - needed) if is_insured else 0.0
             return next((p.step(0) for p in reversed(plans) if p.insures_for(premium)), priced.step(left[0]))
     return None
