@@ -51,20 +51,20 @@ def test_when_a_plan_no_longer_fits_another_takes_its_place_if_that_begins_anew(
 
 
 def test_a_cheap_plan_comes_first_if_it_takes_next_to_nothing():
-    cheap = Priced(Plan((3,), (0.0, 0.2)), (0.2,), 0.0, begins_anew=True)
+    cheap = Priced(Plan((3,), (0.0, 0.1)), (0.1,), 0.0, begins_anew=True)
     assert action([cheap, *ANEW], (), 9.5) == 3
     assert action([cheap, *ANEW], (3,), 9.1) == 0
-    assert action([cheap, *ANEW], (), 9.1) == 0  # the best plan would no longer fit
-    assert action([cheap, *ANEW], (), 2.9) == 0  # a tenth of the time is too much
+    assert action([cheap, *ANEW], (), 9.05) == 0  # the best plan would no longer fit
+    assert action([cheap, *ANEW], (), 2.9) == 0  # a twentieth of the time is too much
     assert pursue([cheap, *ANEW], (), 9.5, insured=False).action == 0
 
 
 def test_what_comes_first_is_the_best_that_takes_next_to_nothing():
     cheap, better = (
-        Priced(Plan((n,), (0.0, ms)), (ms,), 0.0, begins_anew=True) for n, ms in ((3, 0.1), (4, 0.3))
+        Priced(Plan((n,), (0.0, ms)), (ms,), 0.0, begins_anew=True) for n, ms in ((3, 0.1), (4, 0.2))
     )
     assert action([cheap, better, *ANEW], (), 9.4) == 4
-    assert action([cheap, better, *ANEW], (), 9.2) == 3
+    assert action([cheap, better, *ANEW], (), 9.15) == 3
 
 
 def test_a_plan_knows_what_each_action_costs():

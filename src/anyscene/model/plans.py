@@ -63,7 +63,7 @@ class Priced:
         return Next(self.plan.actions[place], after - before, self.costs[place], self.rest_ms)
 
 
-INSURANCE = 0.04
+INSURANCE = 0.025
 """Before the best plan that fits another one is carried out, if there is time, that takes this share of it.
 
 A long action may be stopped at the deadline by its watchdog; then there is something better than the prior.
