@@ -44,7 +44,7 @@ from anyscene.model.rollout import Trajectory
 Report = Callable[[str, int, int, str], None]
 """Told of progress: (stage, done, of how many, a word on the latest)."""
 
-STAGES = 2
+STAGES = 3
 """To be raised when stages leave something else behind: a run of before cannot be gone on with."""
 
 FEWEST = 8
