@@ -135,6 +135,7 @@ def test_nothing_fits_on_a_machine_that_is_too_slow(engine, scenes):
 def begun(engine, image, budget, carried=None):
     """A run of its own tempo."""
     tempo = Tempo()
+    tempo.slowness = 1.0
     parts = engine.learned, engine.foresight, engine._decider, engine._bank
     return Run(*parts, image, Clock(budget), tempo, carried)
 
@@ -161,7 +162,7 @@ def test_what_was_in_hand_stands_when_an_action_is_stopped_and_the_machine_is_kn
 
 def test_a_network_is_stopped_early_enough_to_paint(engine, scenes):
     run = begun(engine, scenes[0].image, 50.0)
-    run._take(engine.learned.model.pool.actions[0], 1.0, reserve=10.0)
+    run._take(engine.learned.model.pool.actions[0], run.look(), 1.0, reserve=10.0)
     stops_at = run.evidence._regions.view.deadline
     assert stops_at == pytest.approx(run.clock.ends_at - 0.010)
     planned = Decision(0, 1.0, 5.0, rest_ms=2.0)

@@ -226,20 +226,22 @@ class Run:
         if decision is None:
             return False
         action, name = self.pool.actions[decision.action], self._learned.action_names[decision.action]
-        framing = self._framing_left()
+        predicted = decision.predicted_ms + self._framing_left()
+        evidence = self.look()
+        framed = self.clock.elapsed()
         try:
-            with self._step(name, decision.predicted_ms + framing, begun):
-                self._take(action, decision.cost, self._reserve(decision))
+            with self._step(name, predicted, begun):
+                self._take(action, evidence, decision.cost, self._reserve(decision))
         except OutOfTime:  # the state before the action stands
-            self._note(decision, framing, inf)
+            self._note(decision, inf)
             return False
-        self._note(decision, framing, self.clock.elapsed() - begun)
+        self._note(decision, self.clock.elapsed() - framed)
         self.taken = (*self.taken, decision.action)
         return True
 
-    def _note(self, decision: Decision, framing: float, actual_ms: float) -> None:
+    def _note(self, decision: Decision, actual_ms: float) -> None:
         """Let the next calls know how long an action took, where it was foretold for just such a call."""
-        if self.clock.has_deadline and not framing and not self.carried:
+        if self.clock.has_deadline and not self.carried:
             self.tempo.note(decision.predicted_ms, actual_ms)
 
     def _framing_left(self) -> float:
@@ -252,9 +254,8 @@ class Run:
         needed = rest if self._is_as_timed and decision.rest_ms is not None else max(rest, self._at.painting)
         return needed * max(1.0, self.tempo.slowness) + STOPPING_MS + STOPPING_SHARE * self.clock.budget
 
-    def _take(self, action: Action, cost: float, reserve: float) -> None:
+    def _take(self, action: Action, evidence: LazyEvidence, cost: float, reserve: float) -> None:
         """Carry out an action; what nobody needs before the deadline is left for later."""
-        evidence = self.look()
         if self.clock.has_deadline:
             evidence.stop_at(self.clock.ends_at - reserve / 1e3)
         blend = self._learned.plain_blends.get(action) if self.clock.has_deadline else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+START = 1.25
+"""Nothing is known of a machine before the first steps, and those find its caches cold."""
+
 WEIGHT = 0.25
 """Of the latest step among those before it."""
 
@@ -23,7 +26,7 @@ class Tempo:
     """
 
     def __init__(self) -> None:
-        self.slowness = 1.0
+        self.slowness = START
 
     def begin(self) -> None:
         """A call begins."""
