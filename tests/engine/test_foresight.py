@@ -20,7 +20,7 @@ STEPS = {
     **dict.fromkeys(OWN_STEPS, StepCost(0.1, 1e-6, 1e-3, 2.0)),
     WHOLE_UPDATE: StepCost(0.5, 0.0, 0.0, 1.5),
     WHOLE_SPLIT: StepCost(2.0, 0.0, 0.0, 1.2),
-    WHOLE_PLAN: StepCost(0.0, 0.0, 0.0, 1.25),
+    WHOLE_PLAN: StepCost(0.5, 0.0, 0.0, 1.25),
 }
 FORESIGHT = Foresight(some_costs(), CostModel("made up", STEPS))
 AT = AtSize((360, 480), framing=0.0, painting=1.0, enlarging=0.0)
@@ -41,9 +41,9 @@ def test_that_the_machine_is_slow_counts_once():
 
 
 def test_a_plan_includes_its_painting_but_not_what_enlarges_it():
-    assert FORESIGHT.most_that_fits(20.0, AT).plan == pytest.approx(20 / 1.25)
-    assert FORESIGHT.most_that_fits(20.0, AT, slowness=2.0).plan == pytest.approx(20 / 2.5)
-    assert FORESIGHT.most_that_fits(20.0, AT._replace(enlarging=5.0)).plan == pytest.approx(15 / 1.25)
+    assert FORESIGHT.most_that_fits(20.5, AT).plan == pytest.approx(20 / 1.25)
+    assert FORESIGHT.most_that_fits(20.5, AT, slowness=2.0).plan == pytest.approx(20 / 2.5)
+    assert FORESIGHT.most_that_fits(20.5, AT._replace(enlarging=5.0)).plan == pytest.approx(15 / 1.25)
 
 
 def test_large_images_wait_for_their_frame_and_for_their_labels_to_be_enlarged():

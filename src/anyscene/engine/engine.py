@@ -252,7 +252,11 @@ class Run:
         """What is to be left of the time when an action is stopped, for that and to paint labels."""
         rest = (decision.rest_ms or 0.0) * self.foresight.plan_high + self._at.enlarging
         needed = rest if self._is_as_timed and decision.rest_ms is not None else max(rest, self._at.painting)
-        return needed * max(1.0, self.tempo.slowness) + STOPPING_MS + STOPPING_SHARE * self.clock.budget
+        return needed * max(1.0, self.tempo.slowness) + self._stopping
+
+    @property
+    def _stopping(self) -> float:
+        return STOPPING_MS + STOPPING_SHARE * self.clock.budget
 
     def _take(self, action: Action, evidence: LazyEvidence, cost: float, reserve: float) -> None:
         """Carry out an action; what nobody needs before the deadline is left for later."""
@@ -378,7 +382,6 @@ class Run:
             return UNLIMITED
         left = self.clock.remaining() - self._framing_left()
         most = self.foresight.most_that_fits(left, self._at, self.tempo.slowness)
-        if self._is_as_timed:
-            return most
+        kept_back = self._stopping + (0.0 if self._is_as_timed else self._at.painting)
         # What was carried shows more than a cheap plan does.
-        return most._replace(plan=most.plan - self._at.painting, insured=self.carried is None)
+        return most._replace(plan=most.plan - kept_back, insured=self.carried is None)

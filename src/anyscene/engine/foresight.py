@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.features import Bank, Work
-from anyscene.features.costs import CostModel
+from anyscene.features.costs import CostModel, StepCost
 from anyscene.hierarchy import WORKING_LONG_SIDE, frame_size
 from anyscene.learning.costing import action_costs
 from anyscene.model.actions import Pool
@@ -36,7 +36,7 @@ OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, WHOLE_UPDATE, WHOLE_SP
 `action:update` and `action:split` are whole actions: hardly any exceeds `high` times what is typical and
 `fixed` milliseconds more (the shortest vary most). The factors of single steps would add up to far more,
 because not all of them are slow at once. `action:plan` is the same of plans, which are timed as a whole (see
-`plan_prices`).
+`plan_prices`); its milliseconds are what they take more when caches are full of something else.
 """
 
 REFERENCE = (360, 480)
@@ -108,13 +108,17 @@ class Foresight:
         update, split = (
             (left - at.painting - kind.fixed) / max(kind.high, STEADY * slowness) for kind in kinds
         )
-        return Most(update, split, (left - at.enlarging) / (self.plan_high * slowness))
+        plan = (left - at.enlarging - self._plans.fixed) / (self.plan_high * slowness)
+        return Most(update, split, plan)
+
+    @property
+    def plan_high(self) -> float:
+        """The factor by which plans hardly ever exceed what they typically take, beyond what caches cost."""
+        return self._plans.high
 
     @cached_property
-    def plan_high(self) -> float:
-        """The factor by which plans hardly ever exceed what they typically take."""
-        timed = self.calibration.steps.get(WHOLE_PLAN)
-        return timed.high if timed else 1.0
+    def _plans(self) -> StepCost:
+        return self.calibration.steps.get(WHOLE_PLAN, StepCost(0.0, 0.0, 0.0, 1.0))
 
     def typical_painting(self) -> float:
         """Return what painting the detail of a working frame typically takes."""

@@ -18,7 +18,7 @@ from anyscene.features.ledger import Work
 from anyscene.features.sets import Bank
 from anyscene.files import cache_dir, write_atomically
 
-SCHEMA = 4
+SCHEMA = 5
 """To be raised when what is calibrated, painting among it, is done otherwise: old times would mislead."""
 
 
