@@ -90,7 +90,7 @@ def with_plans(base: CostModel, learned: Learned, bank: Bank, rounds: int) -> Co
             _time(learned, foresight, bank, learned.plans[-1], image)
             run = _time(learned, foresight, bank, plan, image)
             cold.append(_total(run) - typical(run))
-    excess = StepCost(max(0.0, float(np.quantile(cold, HIGH_QUANTILE))), 0.0, 0.0, high * HIGH_MARGIN)
+    excess = StepCost(max(0.0, float(np.median(cold))), 0.0, 0.0, high * HIGH_MARGIN)
     return CostModel(base.key, {**base.steps, **fitted, WHOLE_PLAN: excess})
 
 
