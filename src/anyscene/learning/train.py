@@ -287,13 +287,9 @@ def learn(
 ) -> dict[str, LearnedPolicy]:
     """The learned policies by name."""
 
-    def on_iteration(gamma: float, iteration: int, score: float) -> None:
-        report(
-            f"policy, gamma {gamma:g}",
-            iteration + 1,
-            config.iterations,
-            f"worth {score:.4f} on held-out images",
-        )
+    def on_iteration(gamma: float, iteration: int, worth: float) -> None:
+        note = f"worth {worth:.4f} on held-out images"
+        report(f"policy, gamma {gamma:g}", iteration + 1, config.iterations, note)
 
     def make() -> dict[str, NDArray[Any]]:
         policies = learn_policies(
