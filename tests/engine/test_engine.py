@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from anyscene.engine.foresight import OWN_STEPS, Foresight, frame_share
 from anyscene.engine.preparing import foresight_for
 from anyscene.engine.tempo import Tempo
 from anyscene.errors import ConfigError, DataError
+from anyscene.features.calibration import QUICK_SIZES, calibration_images
 from anyscene.features.costs import CostModel, StepCost
 from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.model.actions import Split, Update
@@ -148,11 +150,12 @@ def test_what_was_in_hand_stands_when_an_action_is_stopped_and_the_machine_is_kn
     before, slowness = run.labeling().labels, run.tempo.slowness
 
     def stopped(*_):
+        time.sleep(0.003)
         raise OutOfTime
 
     monkeypatch.setattr(Run, "_take", stopped)
     monkeypatch.setattr(
-        run._decider.__class__, "decide", lambda *_: Decision(0, 1.0, predicted_ms=5.0, rest_ms=0.5)
+        run._decider.__class__, "decide", lambda *_: Decision(0, 1.0, predicted_ms=1.0, rest_ms=0.5)
     )
     assert not run.advance()
     assert len(run.steps) == len(run.taken) == 1
@@ -369,5 +372,6 @@ def test_a_calibration_knows_splits_even_where_hardly_any_action_is_one(engine):
     base = engine.foresight.calibration
     trees_and_features = {name: cost for name, cost in base.steps.items() if name not in OWN_STEPS}
     policy = RandomPolicy(np.random.default_rng(0))
-    made = with_own_steps(CostModel(base.key, trees_and_features), crowded, policy, bank, rounds=1)
+    images = calibration_images(1, seed=0, sizes=QUICK_SIZES)
+    made = with_own_steps(CostModel(base.key, trees_and_features), crowded, policy, bank, images, rounds=1)
     assert made.steps.keys() >= set(OWN_STEPS)

@@ -1,15 +1,22 @@
 """States that wait until somebody asks for them, with the shipped CamVid model."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
 import anyscene
+from anyscene.engine.deciding import LearnedDecider, PolicyDecider
 from anyscene.engine.evidence import LazyEvidence
+from anyscene.engine.foresight import UNLIMITED, Foresight
 from anyscene.engine.loading import bank_of, find_model
 from anyscene.engine.trail import Trail, plain_blend
+from anyscene.features.costs import CostModel
 from anyscene.model.actions import Split, advance
 from anyscene.model.modelfile import load_model
 from anyscene.model.painting import paint_detail, show
+from anyscene.model.policies import ALWAYS, HIGHEST
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +59,31 @@ def test_a_plain_blend_is_painted_as_the_state_that_it_leads_to(trained, bank, i
         assert (by_state == plainly).mean() > 0.999
         compared += 1
     assert compared
+
+
+def test_a_policy_that_only_follows_its_guide_decides_alike_without_a_state(trained, bank, image):
+    model = trained.model
+    guide = tuple(model.pool.actions.index(action) for action in plain_actions(model)[:4])
+    policy = replace(trained.policies["D-NM"], guide=guide, loyalty=ALWAYS, stop_below=HIGHEST)
+    foresight = Foresight(model.costs, CostModel("made up", {}))
+    blind, seeing = (kind(model, policy, foresight) for kind in (LearnedDecider, PolicyDecider))
+    evidence, state, taken, frame = LazyEvidence(image, bank), model.start(), (), image.shape[:2]
+
+    def none_needed():
+        raise AssertionError("a state was asked for")
+
+    while (decided := blind.decide(none_needed, taken, frame, UNLIMITED)) is not None:
+        expected = seeing.decide(partial(_given, state), taken, frame, UNLIMITED)
+        assert decided.action == expected.action
+        assert (decided.cost, decided.predicted_ms) == pytest.approx((expected.cost, expected.predicted_ms))
+        state = advance(state, model.pool.actions[decided.action], model.pool, evidence, decided.cost)
+        taken = (*taken, decided.action)
+    assert taken == guide
+    assert seeing.decide(partial(_given, state), taken, frame, UNLIMITED) is None
+
+
+def _given(state):
+    return state
 
 
 def test_nothing_is_pooled_before_a_state_is_asked_for(trained, bank, image):

@@ -87,3 +87,25 @@ def test_more_time_never_ends_with_a_worse_plan(some, more):
 def test_an_action_is_handed_out_with_its_cost_by_the_model_and_on_this_machine():
     dear = Priced(PLANS[2], (3.0, 21.0), 0.5, begins_anew=False)
     assert pursue([dear], (0,), 30.0) == (2, 7.0, 21.0, 0.5)
+
+
+def test_where_only_blind_plans_fit_the_cheapest_that_sees_is_risked_after_one():
+    blind = Priced(Plan((0,), (0.0, 0.2)), (0.2,), 0.1, begins_anew=True)
+    seeing = Priced(Plan((1,), (0.0, 1.4)), (1.4,), 0.2, begins_anew=True, sees=True)
+    better = Priced(Plan((2,), (0.0, 1.5)), (1.5,), 0.2, begins_anew=True, sees=True)
+
+    def following(taken, most, risked):
+        chosen = pursue([blind, seeing, better], taken, most, risked=risked)
+        return chosen and chosen.action
+
+    assert following((), 1.0, 2.0) == 0  # something to show comes first
+    assert following((0,), 0.8, 1.6) == 1
+    assert following((0,), 0.8, 1.5) is None  # it would hardly ever be there in time
+    assert following((), 0.2, 1.7) == 1  # not even the blind one fits: nothing is lost
+    assert following((0, 1), 0.0, 5.0) is None
+    assert following((), 1.6, 3.0) == 1  # what fits is no risk, and dearer ones are not risked
+
+
+@given(st.floats(0, 20), st.floats(0, 20))
+def test_where_no_plan_sees_the_image_nothing_is_risked(most, risked):
+    assert pursue(ANEW, (), most, risked=risked) == pursue(ANEW, (), most)

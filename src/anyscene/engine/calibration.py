@@ -49,9 +49,10 @@ class Taken:
     frame_share: float
 
 
-def with_own_steps(base: CostModel, model: Model, policy: Policy, bank: Bank, rounds: int) -> CostModel:
+def with_own_steps(
+    base: CostModel, model: Model, policy: Policy, bank: Bank, images: Sequence[Image], rounds: int
+) -> CostModel:
     """Add the engine's own steps to the costs of trees and features; hold everything to one thread."""
-    images = calibration.calibration_images(1, seed=1)
     decider = decider_for(model, policy, Foresight(model.costs, base))
 
     def walk_again(image: Image, new_policy: Callable[[], Policy]) -> list[list[Taken]]:

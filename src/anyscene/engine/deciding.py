@@ -9,12 +9,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from anyscene.engine import decision_kernels
-from anyscene.engine.foresight import Foresight, Most, frame_share
+from anyscene.engine.foresight import UNLIMITED, Foresight, Most, frame_share
 from anyscene.engine.plan_prices import PlanPrices
-from anyscene.model.costs import ActionCosts
+from anyscene.model.actions import begins_anew
+from anyscene.model.costs import costs_on_whole
 from anyscene.model.plans import Plan, pursue
 from anyscene.model.policies import LearnedPolicy, Policy, remaining
+from anyscene.model.ranking import Ranking
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
 
@@ -70,23 +71,18 @@ class PolicyDecider:
 class LearnedDecider:
     """Decides as `PolicyDecider` does with a learned policy, in one compiled call.
 
-    By a deadline it carries out the best of the model's plans that fits; without plans the policy decides.
+    By a deadline it carries out the best of the model's plans that fits; without plans the policy decides. A
+    policy that only follows its guide needs no state for that where the guide's actions are blends.
     """
 
     def __init__(
         self, model: Model, policy: LearnedPolicy, foresight: Foresight, plans: Sequence[Plan] = ()
     ) -> None:
-        pool, q = model.pool, policy.q
         self._max_steps = model.max_steps
-        self._policy = policy
-        self._prices = PlanPrices(plans, pool, foresight.calibration) if plans else None
-        thresholds, group = pool.groups
-        stored, local = (_parts(costs) for costs in (model.costs, foresight.actions))
-        self._arguments = (
-            *(pool.needs, pool.chain_of, pool.size_of, thresholds, group, pool.constants),
-            *(*stored[:5], model.costs.branching, *stored[5:], *local),
-            *(np.ascontiguousarray(part) for part in (q.state, q.action, q.own)),
-        )
+        self._prices = PlanPrices(plans, model.pool, foresight.calibration) if plans else None
+        self._ranking = Ranking(model, policy, foresight.actions)
+        self._guide = policy.guide
+        self._guided = _steps_of_guide(model, policy, foresight)
 
     def decide(
         self, state: Callable[[], State], taken: tuple[int, ...], frame: tuple[int, int], most: Most
@@ -95,32 +91,28 @@ class LearnedDecider:
         if self._prices and most.plan < inf:
             done = len(taken) >= self._max_steps
             # Whatever is cheaper than every plan is not worth it.
-            planned = None if done else pursue(self._prices.at(frame), taken, most.plan, most.insured)
+            prices = self._prices.at(frame)
+            planned = None if done else pursue(prices, taken, most.plan, most.insured, most.risked)
             return None if planned is None else Decision(*planned)
-        here = state()
-        if here.steps >= self._max_steps:
-            return None
-        action, q, cost, predicted, guided = decision_kernels.rank(
-            here.layers,
-            here.area,
-            here.belief,
-            here.entropy,
-            here.previous_entropy,
-            here.active,
-            here.in_hand,
-            here.applied,
-            here.maps,
-            here.finest,
-            here.cost,
-            *self._arguments,
-            np.array(remaining(self._policy.guide, taken), np.int64),
-            self._policy.loyalty,
-            frame_share(frame),
-            most.update,
-            most.split,
-        )
-        stops = action < 0 or (not guided and q <= self._policy.stop_below)
-        return None if stops else Decision(action, cost, predicted)
+        if self._guided is not None and most == UNLIMITED:
+            upcoming = remaining(self._guide, taken)
+            step = self._guided[-len(upcoming)] if upcoming else None
+            return step and step._replace(predicted_ms=step.predicted_ms * frame_share(frame))
+        choice = self._ranking.choose(state(), taken, frame_share(frame), most.update, most.split)
+        return None if choice is None else Decision(*choice)
+
+
+def _steps_of_guide(model: Model, policy: LearnedPolicy, foresight: Foresight) -> list[Decision] | None:
+    """The decisions of a policy that only follows its guide, in a frame of the usual size; None if a state
+    decides.
+    """
+    guide, pool = policy.guide, model.pool
+    if not policy.only_follows or not begins_anew(guide, pool) or len(guide) > model.max_steps:
+        return None
+    stored, local = (
+        costs_on_whole(guide, model.start(), pool, costs) for costs in (model.costs, foresight.actions)
+    )
+    return [Decision(*step) for step in zip(guide, stored.tolist(), local.tolist(), strict=True)]
 
 
 def decider_for(model: Model, policy: Policy, foresight: Foresight, plans: Sequence[Plan] = ()) -> Decider:
@@ -128,9 +120,3 @@ def decider_for(model: Model, policy: Policy, foresight: Foresight, plans: Seque
     if isinstance(policy, LearnedPolicy) and model.pool.chains:
         return LearnedDecider(model, policy, foresight, plans)
     return PolicyDecider(model, policy, foresight)
-
-
-def _parts(costs: ActionCosts) -> tuple[object, ...]:
-    """The costs as `rank` takes them, without branching."""
-    scalars = (costs.step, costs.region, costs.tree, costs.input)
-    return (*scalars, costs.grow, costs.pooling, costs.items, *costs.item_lists)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from math import inf
 from threading import Lock
 
 import cv2
@@ -46,6 +45,9 @@ from anyscene.model.state import State
 
 STOPPING_MS, STOPPING_SHARE = 0.1, 0.05
 """What it takes to stop a network: to wake up for it, and the rest of a node, in parts of the budget."""
+
+STOPPED = 1.2
+"""An action that was stopped would have taken so many times what it took."""
 
 CARRIED_CELL = 8
 """Side of the cells in which beliefs of leaves are carried, in pixels of the working frame."""
@@ -233,7 +235,7 @@ class Run:
             with self._step(name, predicted, begun):
                 self._take(action, evidence, decision.cost, self._reserve(decision))
         except OutOfTime:  # the state before the action stands
-            self._note(decision, inf)
+            self._note(decision, STOPPED * (self.clock.elapsed() - framed))
             return False
         self._note(decision, self.clock.elapsed() - framed)
         self.taken = (*self.taken, decision.action)
@@ -262,7 +264,7 @@ class Run:
         """Carry out an action; what nobody needs before the deadline is left for later."""
         if self.clock.has_deadline:
             evidence.stop_at(self.clock.ends_at - reserve / 1e3)
-        blend = self._learned.plain_blends.get(action) if self.clock.has_deadline else None
+        blend = self._learned.plain_blends.get(action)
         self._trail.take(action, cost)
         try:
             if blend and self._is_whole and not self.carried:
@@ -383,5 +385,6 @@ class Run:
         left = self.clock.remaining() - self._framing_left()
         most = self.foresight.most_that_fits(left, self._at, self.tempo.slowness)
         kept_back = self._stopping + (0.0 if self._is_as_timed else self._at.painting)
+        plan, risked = most.plan - kept_back, most.risked - kept_back
         # What was carried shows more than a cheap plan does.
-        return most._replace(plan=most.plan - kept_back, insured=self.carried is None)
+        return most._replace(plan=plan, risked=risked, insured=self.carried is None)

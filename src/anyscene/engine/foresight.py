@@ -57,12 +57,14 @@ class Most(NamedTuple):
 
     update, split : by an action of that kind, with what painting any state takes kept back. plan : by all
     that is left of a plan, painting included. insured : whether there should be something to show soon.
+    risked : by a plan that is taken though it may well have to be stopped, see `plans.pursue`.
     """
 
     update: float
     split: float
     plan: float
     insured: bool = True
+    risked: float = 0.0
 
 
 UNLIMITED = Most(inf, inf, inf)
@@ -108,8 +110,8 @@ class Foresight:
         update, split = (
             (left - at.painting - kind.fixed) / max(kind.high, STEADY * slowness) for kind in kinds
         )
-        plan = (left - at.enlarging - self._plans.fixed) / (self.plan_high * slowness)
-        return Most(update, split, plan)
+        planned = (left - at.enlarging - self._plans.fixed) / slowness
+        return Most(update, split, planned / self.plan_high, risked=planned)
 
     @property
     def plan_high(self) -> float:

@@ -59,19 +59,21 @@ def calibrate(learned: Learned, bank: Bank, quick: bool = False, base: CostModel
 
     base : costs that are known already, of trees and features at least.
     """
-    rounds = QUICK_ROUNDS if quick else ROUNDS
+    rounds, sizes = (QUICK_ROUNDS, calibration.QUICK_SIZES) if quick else (ROUNDS, calibration.SIZES)
+    images = calibration.calibration_images(1, seed=1, sizes=sizes)
     steps = calibration.calibrate(bank, quick) if base is None else base
     if not steps.steps.keys() >= set(OWN_STEPS):
-        steps = with_own_steps(steps, learned.model, learned.policy, bank, rounds)
-    return with_plans(steps, learned, bank, rounds)
+        steps = with_own_steps(steps, learned.model, learned.policy, bank, images, rounds)
+    return with_plans(steps, learned, bank, images, rounds)
 
 
-def with_plans(base: CostModel, learned: Learned, bank: Bank, rounds: int) -> CostModel:
+def with_plans(
+    base: CostModel, learned: Learned, bank: Bank, images: Sequence[NDArray[np.uint8]], rounds: int
+) -> CostModel:
     """Add what plans take, each timed whole in frames of several sizes, image after image."""
     if not learned.plans:
         return base
     foresight = foresee(base, bank, learned.model.costs.branching)
-    images = calibration.calibration_images(1, seed=1)
     timed = []
     for plan in learned.plans:
         label = partial(_time, learned, foresight, bank, plan)

@@ -21,7 +21,10 @@ from anyscene.hierarchy import LAYERS, Tree
 SIZES = ((480, 360), (480, 320), (480, 270), (360, 480), (320, 240), (240, 180))
 """Working frames that are measured, width and height; most have the usual long side."""
 
-ROUNDS, QUICK_ROUNDS = 8, 2
+QUICK_SIZES = SIZES[::2]
+"""Those of a quick calibration, which a model's first user waits for: as few as a line needs."""
+
+ROUNDS, QUICK_ROUNDS = 8, 3
 SCENES = 2
 
 HIGH_QUANTILE = 0.98
@@ -36,16 +39,16 @@ def calibrate(bank: Bank, quick: bool = False, seed: int = 0) -> CostModel:
 
     Costs are CPU time of the calling thread: hold everything to one thread around the call.
     """
-    images = calibration_images(SCENES, seed)
+    images = calibration_images(1, seed, QUICK_SIZES) if quick else calibration_images(SCENES, seed)
     warm_up(bank)
     rounds = QUICK_ROUNDS if quick else ROUNDS
     charges = [charge for _ in range(rounds) for charge in measure(bank, images)]
     return CostModel(calibration_key(bank), fit_costs(charges, measure_alone(bank, images, rounds)))
 
 
-def calibration_images(scenes: int, seed: int) -> list[Image]:
-    """Generated scenes of every size."""
-    specs = [f"streets:{scenes}?size={width}x{height}&seed={seed}" for width, height in SIZES]
+def calibration_images(scenes: int, seed: int, sizes: Sequence[tuple[int, int]] = SIZES) -> list[Image]:
+    """So many generated scenes of every size."""
+    specs = [f"streets:{scenes}?size={width}x{height}&seed={seed}" for width, height in sizes]
     return [scene.image for spec in specs for scene in open_data(spec).split("all")]
 
 

@@ -20,6 +20,7 @@ from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.nodes import Nodes, nodes_from_layers
 from anyscene.model.painting import Detail, Painter, blend_maps, paint_detail
 from anyscene.model.policies import LearnedPolicy, LinearQ
+from anyscene.model.ranking import Ranking
 from anyscene.model.rollout import Model
 from anyscene.model.state import State
 
@@ -44,10 +45,10 @@ def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
     for _ in SIZES[1:]:
         states.append(split(states[-1], 0.0, model.pool, evidence))
     small, large = states[2], states[-1]
-    policy = LearnedPolicy(_zero_q(model, small))
+    ranking = Ranking(model, LearnedPolicy(_zero_q(model, small)), model.costs)
 
     def choose(state: State) -> Callable[[], object]:
-        return lambda: policy.choose(model.situation(state))
+        return lambda: ranking.choose(state, ())
 
     def learners(state: State, size: int) -> Callable[[], object]:
         return lambda: update(state, Update(0, size), model.pool, evidence)

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from anyscene.learning.corpus import Example
 from anyscene.learning.doubt import standard_error
 from anyscene.learning.draft import Draft
-from anyscene.learning.guide import SHORTFALL, SOONER, least_budget
+from anyscene.learning.guide import SHORTFALL, least_budget
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import as_behaviour
-from anyscene.model.curves import accuracy_at, behind_itself, budget_grid, mean_curve, score_against
+from anyscene.model.curves import accuracy_at, budget_grid, mean_curve, score_against
 from anyscene.model.policies import (
+    ALWAYS,
     LearnedPolicy,
     LinearQ,
     Policy,
@@ -33,12 +34,7 @@ from anyscene.model.rollout import Trajectory, rollout, walk
 TAIL = 1.5
 """Policies are judged up to this many times the static sequence's full cost: what they end with counts."""
 
-DIP = 1.0
-"""Weight of how far the curve of a policy with a guide ever falls behind itself: who waits longer must not
-get less. Guides hardly do; policies that depart from them by Q̂ may, and have S-M's best sooner all the same.
-"""
-
-LOYALTIES = (1e6, 1.0, 0.3, 0.0)
+LOYALTIES = (ALWAYS, 1.0, 0.3, 0.0)
 """How loyal to its guide a learned policy may be."""
 
 CAUTION = 0.5
@@ -144,16 +140,15 @@ class Judge:
         judged = [
             Judged(
                 replace(policy, stop_below=float(level)),
-                self._score(runs, dip=DIP if policy.guide else 0.0),
+                self._score(runs),
                 self._areas(runs) - self._static_areas,
             )
             for level, runs in zip(levels, stopped, strict=True)
         ]
         return choose_stop(judged, guided=bool(policy.guide))
 
-    def _score(self, runs: Sequence[Trajectory], dip: float) -> float:
-        curve = mean_curve(runs, self._budgets)
-        return score_against(curve, self._static, SHORTFALL, SOONER) - dip * behind_itself(curve)
+    def _score(self, runs: Sequence[Trajectory]) -> float:
+        return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL)
 
     def _areas(self, runs: Sequence[Trajectory]) -> NDArray[np.float64]:
         return np.array([accuracy_at(run, self._budgets).mean() for run in runs])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -95,3 +96,16 @@ def coverage(state: State, pool: Pool, branching: NDArray[np.float64]) -> Covera
     )
     area, doubt, regions = sums[group].T
     return Coverage(area, doubt, regions, finest[group])
+
+
+def costs_on_whole(
+    sequence: Sequence[int], start: State, pool: Pool, costs: ActionCosts
+) -> NDArray[np.float64]:
+    """What blends of the image as a whole cost, one after the other from the start, float64[T]."""
+    spent, state = [], start
+    for action in sequence:
+        spent.append(costs.of_actions(state, pool, coverage(state, pool, costs.branching))[action])
+        in_hand = state.in_hand.copy()
+        in_hand[pool.needs[action], 0] = True
+        state = replace(state, in_hand=in_hand)
+    return np.array(spent)

@@ -24,7 +24,7 @@ from anyscene.model.actions import Action, Pool, Split, Update
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.costs import ActionCosts
 from anyscene.model.plans import Plan
-from anyscene.model.policies import LearnedPolicy, LinearQ
+from anyscene.model.policies import HIGHEST, LearnedPolicy, LinearQ
 from anyscene.model.rollout import Model
 
 SCHEMA = 2
@@ -161,7 +161,7 @@ def load_model(path: Path) -> TrainedModel:
 
 def _finite(level: float) -> float:
     """A level that JSON can hold: no Q̂ is beyond this."""
-    return max(-1e300, min(level, 1e300))
+    return max(-HIGHEST, min(level, HIGHEST))
 
 
 def _read_members(path: Path) -> dict[str, bytes]:

@@ -38,13 +38,15 @@ class Priced:
     """A plan on one machine. costs : what its actions take there; plain numbers, to be added up quickly.
 
     rest_ms : what a call takes besides them, to paint labels above all. begins_anew : whether its actions do
-    not build on what was done before, as blends of the image do not.
+    not build on what was done before, as blends of the image do not. sees : whether a network looks at the
+    image; what is said without one is poor.
     """
 
     plan: Plan
     costs: tuple[float, ...]
     rest_ms: float
     begins_anew: bool
+    sees: bool = False
 
     def left(self, taken: tuple[int, ...]) -> list[int] | None:
         """Which of its actions are still to be taken after these; None if it cannot go on from there."""
@@ -71,21 +73,42 @@ A long action may be stopped at the deadline by its watchdog; then there is some
 """
 
 
-def pursue(plans: Sequence[Priced], taken: tuple[int, ...], most: float, insured: bool = True) -> Next | None:
+def pursue(
+    plans: Sequence[Priced], taken: tuple[int, ...], most: float, insured: bool = True, risked: float = 0.0
+) -> Next | None:
     """The next action of the best plan that can go on from `taken` and ends with labels after at most `most`.
 
     plans : from worst to best. insured : whether another may come first, see `INSURANCE`.
+    risked : what the cheapest plan that sees the image may take where only blind ones fit. It is stopped if
+    it takes longer after all; a blind one that fits comes first.
     Returns None where the best plan that fits has been carried out, or where there is none.
     """
+    safe = _best_that_fits(plans, taken, most)
+    if safe is None or not safe[0].sees:
+        hope = next((plan for plan in plans if plan.sees and plan.begins_anew), None)
+        left = hope.left(taken) if hope else None
+        if hope and left and (len(taken) or safe is None) and _needed(hope, left) <= risked:
+            return hope.step(left[0])
+    if safe is None or not safe[1]:
+        return None
+    best, left = safe
+    needed = _needed(best, left)
+    is_insured = insured and not taken and best.begins_anew
+    premium = min(INSURANCE * needed, most - needed) if is_insured else 0.0
+    return next((plan.step(0) for plan in reversed(plans) if plan.insures_for(premium)), best.step(left[0]))
+
+
+def _best_that_fits(
+    plans: Sequence[Priced], taken: tuple[int, ...], most: float
+) -> tuple[Priced, list[int]] | None:
+    """The best plan that was carried out or can be, within so much time, and what is left of it."""
     for priced in reversed(plans):
         left = priced.left(taken)
-        if left is None:
-            continue
-        if not left:
-            return None
-        needed = sum(priced.costs[place] for place in left) + priced.rest_ms
-        if needed <= most:
-            is_insured = insured and not taken and priced.begins_anew
-            premium = min(INSURANCE * needed, most - needed) if is_insured else 0.0
-            return next((p.step(0) for p in reversed(plans) if p.insures_for(premium)), priced.step(left[0]))
+        if left is not None and (not left or _needed(priced, left) <= most):
+            return priced, left
     return None
+
+
+def _needed(priced: Priced, left: Sequence[int]) -> float:
+    """What is left of a plan takes, labels included."""
+    return sum(priced.costs[place] for place in left) + priced.rest_ms

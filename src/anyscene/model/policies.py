@@ -58,19 +58,31 @@ class LinearQ:
         return np.asarray(common + np.einsum("ak,ak->a", phi.own, self.own))
 
 
+ALWAYS = 1e6
+"""A loyalty from which on a guide is never departed from."""
+
+HIGHEST = 1e300
+"""A level that no Q̂ is above; finite, to be written down."""
+
+
 @dataclass(frozen=True)
 class LearnedPolicy:
     """The action of largest Q̂ (D-NM; D-M with γ = 0), or the guide's where that is about as good.
 
     stop_below : it stops where the guide has nothing left and no Q̂ is above this.
     guide : a static sequence to depart from. loyalty : the largest Q̂ must exceed that of the guide's next
-    action by more than this share of itself.
+    action by more than this share of itself; see `ALWAYS`.
     """
 
     q: LinearQ
     stop_below: float = -np.inf
     guide: tuple[int, ...] = ()
     loyalty: float = 0.0
+
+    @property
+    def only_follows(self) -> bool:
+        """Whether its guide decides everything."""
+        return bool(self.guide) and self.loyalty >= ALWAYS and self.stop_below >= HIGHEST
 
     def choose(self, situation: Situation) -> int | None:
         """Return the guide's next action, or the offered one of largest Q̂ where that promises enough more."""
@@ -82,7 +94,8 @@ class LearnedPolicy:
         guided = next((action for action in upcoming if situation.offered[action]), None)
         if guided is None:
             return best if values[best] > self.stop_below else None
-        departs = values[best] - values[guided] > self.loyalty * abs(values[best])
+        promise = values[best] - values[guided]
+        departs = self.loyalty < ALWAYS and promise > self.loyalty * abs(values[best])
         return best if departs else guided
 
 

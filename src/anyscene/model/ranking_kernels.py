@@ -9,6 +9,7 @@ from numba import njit
 
 from anyscene.model.decision_kernels import cover, evidence_costs, leaf_statistics
 from anyscene.model.phi import MARGIN_EDGES, STRONGEST
+from anyscene.model.policies import ALWAYS
 
 
 @njit(cache=True, nogil=True)
@@ -124,7 +125,7 @@ def rank(  # type: ignore[no-untyped-def]
     for a in upcoming:
         if values[a] > -np.inf:
             guided = True
-            if values[best] - values[a] <= loyalty * abs(values[best]):
+            if loyalty >= ALWAYS or values[best] - values[a] <= loyalty * abs(values[best]):
                 best = a
             break
     if best < 0:
