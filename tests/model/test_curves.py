@@ -3,22 +3,29 @@
 import numpy as np
 import pytest
 
-from anyscene.model.curves import cost_to_reach, score_against
+from anyscene.model.curves import NEARLY, score_against
 
 STATIC = np.array([0.5, 0.5, 0.7, 0.9])
 
 
 def test_a_curve_against_itself_scores_its_area():
-    assert score_against(STATIC, STATIC, shortfall=3.0) == pytest.approx(STATIC.mean())
+    assert score_against(STATIC, STATIC, shortfall=3.0, sooner=3.0) == pytest.approx(STATIC.mean())
 
 
 def test_falling_behind_the_static_curve_and_behind_itself_both_count():
     curve = np.array([0.6, 0.4, 0.7, 0.9])
-    assert score_against(curve, STATIC, shortfall=0.5) == pytest.approx(0.65 - 0.5 * (0.1 + 0.2))
+    assert score_against(curve, STATIC, shortfall=0.5, sooner=0.0) == pytest.approx(0.65 - 0.5 * (0.1 + 0.2))
 
 
-def test_an_accuracy_costs_the_first_budget_that_reaches_it():
-    budgets = np.array([1.0, 2.0, 4.0, 8.0])
-    assert cost_to_reach(STATIC, budgets, 0.7) == 4.0
-    assert cost_to_reach(STATIC, budgets, 0.5) == 1.0
-    assert cost_to_reach(STATIC, budgets, 0.91) == np.inf
+@pytest.mark.parametrize(
+    ("curve", "lead"),
+    [
+        ([0.5, 0.5, 0.9, 0.9], 1 / 4),
+        ([0.5, 0.9 - NEARLY, 0.9, 0.9], 2 / 4),
+        ([0.5, 0.5, 0.7, 0.8], -1 / 4),
+    ],
+)
+def test_having_the_static_curves_best_sooner_counts_as_a_share_of_the_budgets(curve, lead):
+    curve = np.array(curve)
+    score = score_against(curve, STATIC, shortfall=0.0, sooner=2.0)
+    assert score == pytest.approx(curve.mean() + 2 * lead)

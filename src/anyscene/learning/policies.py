@@ -148,7 +148,7 @@ class Judge:
         return choose_stop(judged, guided=bool(policy.guide))
 
     def _score(self, runs: Sequence[Trajectory]) -> float:
-        return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL)
+        return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL, sooner=0.0)
 
     def _areas(self, runs: Sequence[Trajectory]) -> NDArray[np.float64]:
         return np.array([accuracy_at(run, self._budgets).mean() for run in runs])

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from anyscene.model.rollout import Trajectory
 
+NEARLY = 0.001
+"""So much accuracy less than the best is as good."""
+
 
 def accuracy_at(trajectory: Trajectory, budgets: NDArray[np.float64]) -> NDArray[np.float64]:
     """Accuracy of the last labeling complete within each budget (the prior's, if none is)."""
@@ -30,23 +33,34 @@ def budget_grid(runs: Sequence[Sequence[Trajectory]], points: int = 256) -> NDAr
 
 def cost_to_reach(curve: NDArray[np.float64], budgets: NDArray[np.float64], accuracy: float) -> float:
     """The smallest budget at which a curve reaches an accuracy; inf if none does."""
-    reached = curve >= accuracy
-    return float(budgets[int(np.argmax(reached))]) if reached.any() else float("inf")
+    place = _first(curve >= accuracy)
+    return float(budgets[place]) if place < len(budgets) else float("inf")
 
 
-def score_against(curve: NDArray[np.float64], static: NDArray[np.float64], shortfall: float) -> float:
+def score_against(
+    curve: NDArray[np.float64], static: NDArray[np.float64], shortfall: float, sooner: float
+) -> float:
     """Area under a curve over log-spaced budgets, set against the static sequence's curve.
 
     shortfall : what it counts how far the curve ever falls behind the static one, and behind itself: a longer
     budget must not end below a shorter one.
+    sooner : what it counts how much sooner it has the static curve's best, short of `NEARLY`, as a share of
+    the range of log budgets.
     """
     behind_static = max(float(np.max(static - curve)), 0.0)
-    return float(curve.mean()) - shortfall * (behind_static + behind_itself(curve))
+    wanted = static.max() - NEARLY
+    lead = (_first(static >= wanted) - _first(curve >= wanted)) / len(curve)
+    return float(curve.mean()) - shortfall * (behind_static + behind_itself(curve)) + sooner * lead
 
 
 def behind_itself(curve: NDArray[np.float64]) -> float:
     """How far a curve ever falls below what it had at a smaller budget."""
     return float(np.max(np.maximum.accumulate(curve) - curve))
+
+
+def _first(reached: NDArray[np.bool_]) -> int:
+    """The first place where something holds; beyond the last where it holds nowhere."""
+    return int(np.argmax(reached)) if reached.any() else len(reached)
 
 
 def area_over_log_cost(trajectories: Sequence[Trajectory], budgets: NDArray[np.float64]) -> float:
