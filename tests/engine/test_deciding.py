@@ -10,14 +10,16 @@ from anyscene.engine.foresight import REFERENCE, UNLIMITED, Foresight, Most
 from anyscene.engine.plan_prices import stages
 from anyscene.features.costs import CostModel, StepCost
 from anyscene.model.plans import Plan
-from anyscene.model.policies import LearnedPolicy, LinearQ, StaticPolicy
+from anyscene.model.policies import ALWAYS, LearnedPolicy, LinearQ, StaticPolicy
 from tests.worlds import random_model, seeds, some_costs, walk_randomly
 
 
 def some_policy(random, model, stop_below=-np.inf):
     phi = model.situation(model.start()).phi
     parts = (len(phi.state), phi.action.shape[1], phi.own.shape)
-    return LearnedPolicy(LinearQ(*(random.normal(size=size) for size in parts)), stop_below)
+    guide = tuple(random.permutation(len(model.pool.actions))[: random.integers(5)].tolist())
+    loyalty = float(random.choice([0.0, 0.3, ALWAYS]))
+    return LearnedPolicy(LinearQ(*(random.normal(size=size) for size in parts)), stop_below, guide, loyalty)
 
 
 @given(seeds, st.integers(0, 8), st.floats(0.2, 20) | st.just(np.inf), st.floats(0.4, 1.4), st.floats(-3, 3))

@@ -60,6 +60,7 @@ def test_what_splits_open_elsewhere_counts_where_a_calibration_saw_less():
     prices = PlanPrices(plans, POOL, same_for_all(plans, StepCost(1.0, 0.0, 0.0, 1.2)))
     *plain, split = prices.at(REFERENCE)
     assert [priced.costs for priced in plain] == [(1.0,), (1.0,)]
+    assert [priced.runs_network for priced in (*plain, split)] == [False, True, False]
     pace = 1.0  # the middle of 2 ms over 1.0, 2 over 2.0, and 3 over 5.1
     assert split.costs == pytest.approx((5.0 * pace, 1.0))
     assert split.rest_ms == 1.0

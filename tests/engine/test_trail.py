@@ -9,10 +9,11 @@ import pytest
 import anyscene
 from anyscene.engine.deciding import LearnedDecider, PolicyDecider
 from anyscene.engine.evidence import LazyEvidence
-from anyscene.engine.foresight import UNLIMITED, Foresight
+from anyscene.engine.foresight import REFERENCE, UNLIMITED, Foresight, Most
 from anyscene.engine.loading import bank_of, find_model
+from anyscene.engine.plan_prices import stages
 from anyscene.engine.trail import Trail, plain_blend
-from anyscene.features.costs import CostModel
+from anyscene.features.costs import CostModel, StepCost
 from anyscene.model.actions import Split, advance
 from anyscene.model.modelfile import load_model
 from anyscene.model.painting import paint_detail, show
@@ -65,7 +66,8 @@ def test_a_policy_that_only_follows_its_guide_decides_alike_without_a_state(trai
     model = trained.model
     guide = tuple(model.pool.actions.index(action) for action in plain_actions(model)[:4])
     policy = replace(trained.policies["D-NM"], guide=guide, loyalty=ALWAYS, stop_below=HIGHEST)
-    foresight = Foresight(model.costs, CostModel("made up", {}))
+    here = replace(model.costs, items=3 * model.costs.items, step=1.0)
+    foresight = Foresight(here, CostModel("made up", {}))
     blind, seeing = (kind(model, policy, foresight) for kind in (LearnedDecider, PolicyDecider))
     evidence, state, taken, frame = LazyEvidence(image, bank), model.start(), (), image.shape[:2]
 
@@ -80,6 +82,33 @@ def test_a_policy_that_only_follows_its_guide_decides_alike_without_a_state(trai
         taken = (*taken, decided.action)
     assert taken == guide
     assert seeing.decide(partial(_given, state), taken, frame, UNLIMITED) is None
+
+
+def test_a_guide_that_says_something_twice_is_left_to_the_policy(trained):
+    model = trained.model
+    once, other = (model.pool.actions.index(action) for action in plain_actions(model)[:2])
+    foresight = Foresight(model.costs, CostModel("made up", {}))
+    policy = replace(trained.policies["D-NM"], loyalty=ALWAYS, stop_below=HIGHEST)
+    for guide, needs_state in (((once, other), False), ((once, other, once), True)):
+        assert LearnedDecider(model, replace(policy, guide=guide), foresight).needs_state is needs_state
+    assert LearnedDecider(model, replace(policy, guide=(once,), loyalty=1.0), foresight).needs_state
+
+
+def test_by_a_short_deadline_the_smallest_rung_is_risked_after_the_labels_without_a_network(trained):
+    model, plans = trained.model, trained.plans[:2]
+    steps = {stage.step for plan in plans for stage in stages(plan, model.pool)}
+    one_each = CostModel("made up", dict.fromkeys(steps, StepCost(1.0, 0.0, 0.0, 1.2)))
+    foresight = Foresight(model.costs, one_each)
+    decider = LearnedDecider(model, trained.policies["D-NM"], foresight, plans)
+    place, rung = (plan.actions[0] for plan in plans)
+
+    def choice(taken, most):
+        decided = decider.decide(model.start, taken, REFERENCE, most)
+        return decided and decided.action
+
+    assert choice((), Most(0.0, 0.0, 2.0, risked=0.0)) in (place, rung)  # both typically take as long
+    assert choice((), Most(0.0, 0.0, 1.9, risked=2.0)) == rung
+    assert choice((), Most(0.0, 0.0, 1.9, risked=1.9)) is None
 
 
 def _given(state):

@@ -90,14 +90,17 @@ def test_the_network_squeezed_is_a_harder_rival_over_the_same_range():
     assert any("squeezed" in what for what, _ in describe(found))
 
 
-def test_share_of_the_oracles_gain():
+def test_the_oracles_gain_and_the_share_of_it_that_is_got():
     # in units of log2 cost from 1 to 100: areas between the curves
     log = np.log2
     full = log(100)
     s = (0.2 * 3 + 0.6 * 1 + 0.73 * 2 + 0.77 * (full - 6)) / full
     d = (0.2 * 2 + 0.6 * 1 + 0.72 * 2 + 0.78 * (full - 5)) / full
     o = (0.2 * 1 + 0.8 * (full - 1)) / full
-    assert figures()["oracle_gain_share"] == pytest.approx((d - s) / (o - s), abs=0.01)
+    found = figures()
+    assert found["oracle_gain"] == pytest.approx(o - s, abs=0.01)
+    assert found["oracle_gain_share"] == pytest.approx((d - s) / (o - s), abs=0.01)
+    assert found["oracle_sm_cost_ratio"] == pytest.approx(2 / 64)  # 0.8 from 2 ms on; S-M's 0.77 from 64 on
 
 
 def test_figures_need_only_the_systems_they_speak_of():

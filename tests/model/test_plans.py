@@ -89,23 +89,37 @@ def test_an_action_is_handed_out_with_its_cost_by_the_model_and_on_this_machine(
     assert pursue([dear], (0,), 30.0) == (2, 7.0, 21.0, 0.5)
 
 
-def test_where_only_blind_plans_fit_the_cheapest_that_sees_is_risked_after_one():
-    blind = Priced(Plan((0,), (0.0, 0.2)), (0.2,), 0.1, begins_anew=True)
-    seeing = Priced(Plan((1,), (0.0, 1.4)), (1.4,), 0.2, begins_anew=True, sees=True)
-    better = Priced(Plan((2,), (0.0, 1.5)), (1.5,), 0.2, begins_anew=True, sees=True)
+POOR = Priced(Plan((0,), (0.0, 0.2)), (0.2,), 0.1, begins_anew=True)
+CHEAPEST, BETTER = (
+    Priced(Plan((n,), (0.0, ms)), (ms,), 0.2, begins_anew=True, runs_network=True)
+    for n, ms in ((1, 1.4), (2, 1.5))
+)
 
-    def following(taken, most, risked):
-        chosen = pursue([blind, seeing, better], taken, most, risked=risked)
-        return chosen and chosen.action
 
-    assert following((), 1.0, 2.0) == 0  # something to show comes first
-    assert following((0,), 0.8, 1.6) == 1
-    assert following((0,), 0.8, 1.5) is None  # it would hardly ever be there in time
-    assert following((), 0.2, 1.7) == 1  # not even the blind one fits: nothing is lost
-    assert following((0, 1), 0.0, 5.0) is None
-    assert following((), 1.6, 3.0) == 1  # what fits is no risk, and dearer ones are not risked
+def following(plans, taken, most, risked, insured=True):
+    chosen = pursue(plans, taken, most, insured, risked)
+    return chosen and chosen.action
+
+
+def test_where_no_network_fits_the_cheapest_is_risked_after_a_plan_that_fits():
+    plans = [POOR, CHEAPEST, BETTER]
+    assert following(plans, (), 1.0, 2.0) == 0  # something to show comes first
+    assert following(plans, (0,), 0.8, 1.6) == 1
+    assert following(plans, (0,), 0.8, 1.5) is None  # it would hardly ever be there in time
+    assert following(plans, (), 0.2, 1.7) == 1  # nothing fits: nothing is lost
+    assert following(plans, (), 1.6, 3.0) == 1  # what fits is no risk, and dearer ones are not risked
+    assert following(plans, (), 1.0, 2.0, insured=False) == 1  # there is something better to show
+
+
+def test_a_network_is_not_risked_where_one_has_run_or_a_safe_plan_is_not_carried_out():
+    long = Priced(Plan((0, 2, 5), (0.0, 0.2, 1.7, 9.0)), (0.2, 1.5, 7.0), 0.2, True, runs_network=True)
+    assert following([POOR, CHEAPEST, BETTER, long], (0, 2), 1.0, 2.0) is None
+    assert following([POOR, CHEAPEST], (0, 1), 0.0, 5.0) is None
+    more = Priced(Plan((0, 3), (0.0, 0.2, 0.4)), (0.2, 0.2), 0.1, begins_anew=True)
+    assert following([POOR, more, CHEAPEST], (0,), 1.0, 2.0) == 3
+    assert following([POOR, more, CHEAPEST], (0, 3), 0.8, 2.0) == 1
 
 
 @given(st.floats(0, 20), st.floats(0, 20))
-def test_where_no_plan_sees_the_image_nothing_is_risked(most, risked):
+def test_where_no_plan_runs_a_network_nothing_is_risked(most, risked):
     assert pursue(ANEW, (), most, risked=risked) == pursue(ANEW, (), most)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from statistics import median
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from anyscene.engine import foresight
 from anyscene.engine.deciding import Decider, decider_for
 from anyscene.engine.evidence import LazyEvidence
-from anyscene.engine.foresight import UNLIMITED, Foresight, foresee, frame_share
+from anyscene.engine.foresight import Foresight, Most, foresee, frame_share
 from anyscene.features import Bank, Charge, Work, calibration
 from anyscene.features.costs import CostModel, StepCost
 from anyscene.hierarchy import LAYERS, working_frame
@@ -33,6 +34,9 @@ HIGH_MARGIN = 1.2
 
 LONG_MS, LEAST_PAD_MS = 1.0, 0.4
 """Longer actions vary in proportion to what they take, shorter ones by so much at the least."""
+
+DISTANT = Most(1e9, 1e9, inf)
+"""All actions fit, but whether they do is looked at, as by a deadline without plans."""
 
 Image = NDArray[np.uint8]
 
@@ -94,7 +98,7 @@ def _walk(model: Model, decider: Decider, bank: Bank, image: Image, policy: Poli
     taken: list[Taken] = []
     while True:
         begun = time.thread_time()
-        decider.decide(partial(_given, state), (), frame, UNLIMITED)
+        decider.decide(partial(_given, state), (), frame, DISTANT)
         deciding = _ms_since(begun)
         situation = model.situation(state, tuple(step.action for step in taken))
         action = policy.choose(situation)
@@ -127,7 +131,7 @@ def _decisions(model: Model, decider: Decider, evidence: LazyEvidence, rounds: i
         work = Work(foresight.DECIDE, 0, len(state.leaves))
         for _ in range(rounds):
             begun = time.thread_time()
-            decider.decide(partial(_given, state), (), foresight.REFERENCE, UNLIMITED)
+            decider.decide(partial(_given, state), (), foresight.REFERENCE, DISTANT)
             charges.append(Charge(work, _ms_since(begun)))
     return charges
 

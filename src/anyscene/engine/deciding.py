@@ -36,8 +36,10 @@ class Decider(Protocol):
     """Chooses among the actions that typically take at most `most` milliseconds here.
 
     state : gives the state after the actions `taken`; a plan does without it. frame : height and width of the
-    working frame.
+    working frame. needs_state : whether it asks for states where there is no deadline.
     """
+
+    needs_state: bool
 
     def decide(
         self, state: Callable[[], State], taken: tuple[int, ...], frame: tuple[int, int], most: Most
@@ -48,6 +50,8 @@ class Decider(Protocol):
 
 class PolicyDecider:
     """Asks a policy, whatever it is."""
+
+    needs_state = True
 
     def __init__(self, model: Model, policy: Policy, foresight: Foresight) -> None:
         self._model = model
@@ -83,6 +87,7 @@ class LearnedDecider:
         self._ranking = Ranking(model, policy, foresight.actions)
         self._guide = policy.guide
         self._guided = _steps_of_guide(model, policy, foresight)
+        self.needs_state = self._guided is None
 
     def decide(
         self, state: Callable[[], State], taken: tuple[int, ...], frame: tuple[int, int], most: Most
@@ -107,7 +112,8 @@ def _steps_of_guide(model: Model, policy: LearnedPolicy, foresight: Foresight) -
     decides.
     """
     guide, pool = policy.guide, model.pool
-    if not policy.only_follows or not begins_anew(guide, pool) or len(guide) > model.max_steps:
+    is_plain = begins_anew(guide, pool) and len(set(guide)) == len(guide) <= model.max_steps
+    if not policy.only_follows or not is_plain:
         return None
     stored, local = (
         costs_on_whole(guide, model.start(), pool, costs) for costs in (model.costs, foresight.actions)

@@ -47,7 +47,7 @@ STOPPING_MS, STOPPING_SHARE = 0.1, 0.05
 """What it takes to stop a network: to wake up for it, and the rest of a node, in parts of the budget."""
 
 STOPPED = 1.2
-"""An action that was stopped would have taken so many times what it took."""
+"""An action that was stopped would have taken so many times what it took, or what it was expected to."""
 
 CARRIED_CELL = 8
 """Side of the cells in which beliefs of leaves are carried, in pixels of the working frame."""
@@ -209,6 +209,7 @@ class Run:
         self._trail = Trail(learned.model.start(), learned.model.pool)
         self._plain: Chain | None = None  # the blend that the labels show, if they need no leaves
         self._is_whole = True  # whether nothing was split
+        self._is_lazy = clock.has_deadline or not decider.needs_state  # whether states may wait
         # Plans were timed without what carried frames, and glances at how sure labels are, take besides.
         self._is_as_timed = carried is None
         self._size = (image.shape[0], image.shape[1])
@@ -235,7 +236,8 @@ class Run:
             with self._step(name, predicted, begun):
                 self._take(action, evidence, decision.cost, self._reserve(decision))
         except OutOfTime:  # the state before the action stands
-            self._note(decision, STOPPED * (self.clock.elapsed() - framed))
+            expected = decision.predicted_ms * self.tempo.slowness
+            self._note(decision, STOPPED * max(self.clock.elapsed() - framed, expected))
             return False
         self._note(decision, self.clock.elapsed() - framed)
         self.taken = (*self.taken, decision.action)
@@ -264,7 +266,7 @@ class Run:
         """Carry out an action; what nobody needs before the deadline is left for later."""
         if self.clock.has_deadline:
             evidence.stop_at(self.clock.ends_at - reserve / 1e3)
-        blend = self._learned.plain_blends.get(action)
+        blend = self._learned.plain_blends.get(action) if self._is_lazy else None
         self._trail.take(action, cost)
         try:
             if blend and self._is_whole and not self.carried:

@@ -110,8 +110,10 @@ class Foresight:
         update, split = (
             (left - at.painting - kind.fixed) / max(kind.high, STEADY * slowness) for kind in kinds
         )
-        planned = (left - at.enlarging - self._plans.fixed) / slowness
-        return Most(update, split, planned / self.plan_high, risked=planned)
+        plan = (left - at.enlarging - self._plans.fixed) / (self.plan_high * slowness)
+        # What is kept back for labels when a network is stopped allows for a slow machine, too.
+        risked = (left - self._plans.fixed) / slowness - at.enlarging
+        return Most(update, split, plan, risked=risked)
 
     @property
     def plan_high(self) -> float:

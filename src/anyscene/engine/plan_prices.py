@@ -73,7 +73,7 @@ class PlanPrices:
         self._stages = [stages(plan, pool) for plan in plans]
         self._calibration = calibration
         self._anew = [begins_anew(plan.actions, pool) for plan in plans]
-        self._see = [any(stage.reads for stage in each) for each in self._stages]
+        self._run_network = [any(stage.reads for stage in each) for each in self._stages]
         # For some dozen sizes of images; others are priced again.
         self.at = lru_cache(maxsize=64)(self._at)
 
@@ -85,8 +85,10 @@ class PlanPrices:
             if any(stage.splits for stage in each):
                 own[:-1] = [max(ms, pace * cost) for ms, cost in zip(own, plan.step_costs(), strict=False)]
         return [
-            Priced(plan, tuple(own[:-1]), own[-1], anew, sees)
-            for plan, own, anew, sees in zip(self._plans, costs, self._anew, self._see, strict=True)
+            Priced(plan, tuple(own[:-1]), own[-1], anew, runs_network)
+            for plan, own, anew, runs_network in zip(
+                self._plans, costs, self._anew, self._run_network, strict=True
+            )
         ]
 
     def _typical(self, stage: Stage, frame: Size) -> float:

@@ -122,6 +122,8 @@ def _time(
 class _Follow:
     """Decides for one plan, whatever it takes."""
 
+    needs_state = False
+
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 

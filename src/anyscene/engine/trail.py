@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 
 from anyscene.engine.evidence import LazyEvidence
@@ -13,14 +15,15 @@ from anyscene.model.state import State
 class Trail:
     """From a state on, the actions taken; what they need is extracted, but perhaps not pooled yet.
 
-    By a deadline a plan decides, not a state. Where the plan's actions are blends of whole maps, the labels
-    do not need the leaves' beliefs either, and those are left until a decision, or somebody, asks for them.
+    A plan, or a policy that only follows its guide, decides without a state. Where the actions are blends of
+    whole maps, the labels do not need the leaves' beliefs either, and those are left until somebody asks.
     """
 
     def __init__(self, start: State, pool: Pool) -> None:
         self._pool = pool
         self._states = [start]
         self._actions: list[tuple[Action, float]] = []
+        self._lock = Lock()  # a trace may be read while the run goes on
 
     def take(self, action: Action, cost: float) -> int:
         """Note an action that costs so many milliseconds; how many there are now."""
@@ -34,10 +37,11 @@ class Trail:
     def state(self, evidence: LazyEvidence | None, steps: int | None = None) -> State:
         """The state after so many actions, or all."""
         steps = len(self._actions) if steps is None else steps
-        while len(self._states) <= steps:
-            assert evidence is not None  # whoever took an action looked at something
-            action, cost = self._actions[len(self._states) - 1]
-            self._states.append(advance(self._states[-1], action, self._pool, evidence, cost))
+        with self._lock:
+            while len(self._states) <= steps:
+                assert evidence is not None  # whoever took an action looked at something
+                action, cost = self._actions[len(self._states) - 1]
+                self._states.append(advance(self._states[-1], action, self._pool, evidence, cost))
         return self._states[steps]
 
     def mean_entropy(self, evidence: LazyEvidence | None, steps: int) -> float:

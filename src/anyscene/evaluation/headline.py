@@ -30,7 +30,8 @@ def headline(scores: Mapping[str, Scores]) -> dict[str, Any]:
     frontier : D-NM less the network alone, mean and lowest over log cost. squeezed_frontier : the same where
     the network alone may squeeze images, as D-NM does.
     by_deadline : all but the last of these of D-NM that knows the deadline.
-    oracle_gain_share : the area between D-NM and S-M over log cost, over that between the oracle and S-M.
+    oracle_gain : points of area over log cost between the oracle and S-M. oracle_gain_share : of these,
+    what D-NM gets. oracle_sm_cost_ratio : as D-NM's "best", of the oracle.
     """
     figures: dict[str, Any] = {}
     if "D-NM by deadline" in scores:
@@ -40,17 +41,23 @@ def headline(scores: Mapping[str, Scores]) -> dict[str, Any]:
     ours = scores["D-NM"]
     figures |= _against_others(ours, scores)
     if "S-M" in scores and "Oracle" in scores:
-        figures["oracle_gain_share"] = _oracle_share(ours, scores["S-M"], scores["Oracle"])
+        figures |= _against_oracle(ours, scores["S-M"], scores["Oracle"])
     return figures
 
 
 def describe(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The figures in words: what, and how much."""
     rows = _describe_against(figures, "D-NM")
-    if "oracle_gain_share" in figures:
-        rows.append(
-            ("share of the oracle's gain over S-M that D-NM gets", _percent(figures["oracle_gain_share"]))
-        )
+    if "oracle_gain" in figures:
+        ratio = figures["oracle_sm_cost_ratio"]
+        rows += [
+            ("the oracle's gain over S-M, mean over log cost", _points(figures["oracle_gain"])),
+            ("share of the oracle's gain over S-M that D-NM gets", _percent(figures["oracle_gain_share"])),
+            (
+                "Oracle: cost over S-M's for S-M's best accuracy − 0.1",
+                "–" if ratio is None else f"{ratio:.2f}",
+            ),
+        ]
     return [*rows, *_describe_against(figures.get("by_deadline", {}), "D-NM by deadline")]
 
 
@@ -60,7 +67,7 @@ def _describe_against(figures: Mapping[str, Any], name: str) -> list[tuple[str, 
         rows.append((f"{name}: share of HIM's cost for {share} % of its pixel accuracy", _percent(value)))
     for which, value in figures.get("sm_cost_ratio", {}).items():
         wanted = "S-M's best accuracy − 0.1" if which == "best" else f"{which} % of HIM's accuracy"
-        rows.append((f"{name}: cost over S-M's for {wanted}", "–" if value is None else f"{value:.2f}"))
+        rows.append((f"{name}: cost over S-M's for {wanted}", _factor(value)))
     for which, words in (
         ("frontier", "the network alone"),
         ("squeezed_frontier", "the network alone, squeezed as D-NM squeezes"),
@@ -119,14 +126,18 @@ def _against_frontier(ours: Scores, network: Scores, *more: Scores) -> dict[str,
     }
 
 
-def _oracle_share(ours: Scores, static: Scores, oracle: Scores) -> float | None:
+def _against_oracle(ours: Scores, static: Scores, oracle: Scores) -> dict[str, float | None]:
     """From the first cost that all have labels for to the last at which one of the three still changes."""
     three = (ours, static, oracle)
     first = max(float(scores.curve.cost[0]) for scores in three)
     last = max(float(scores.curve.cost[-1]) for scores in three)
     budgets = np.geomspace(first, max(first, last), POINTS)
     d, s, o = (step_values(scores.curve.cost, scores.curve.pixel, budgets).mean() for scores in three)
-    return _ratio(float(d - s), float(o - s)) if o > s else None
+    return {
+        "oracle_gain": float(o - s),
+        "oracle_gain_share": _ratio(float(d - s), float(o - s)) if o > s else None,
+        "oracle_sm_cost_ratio": _static_ratios(oracle, static, None)["best"],
+    }
 
 
 def _cost_of(scores: Scores, accuracy: float) -> float | None:
@@ -135,6 +146,10 @@ def _cost_of(scores: Scores, accuracy: float) -> float | None:
 
 def _ratio(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else part / whole
+
+
+def _factor(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
 def _percent(value: float | None) -> str:

@@ -22,7 +22,7 @@ SIZES = ((480, 360), (480, 320), (480, 270), (360, 480), (320, 240), (240, 180))
 """Working frames that are measured, width and height; most have the usual long side."""
 
 QUICK_SIZES = SIZES[::2]
-"""Those of a quick calibration, which a model's first user waits for: as few as a line needs."""
+"""Those of a quick calibration, which a model's first user waits for: few will do."""
 
 ROUNDS, QUICK_ROUNDS = 8, 3
 SCENES = 2

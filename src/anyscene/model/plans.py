@@ -38,15 +38,15 @@ class Priced:
     """A plan on one machine. costs : what its actions take there; plain numbers, to be added up quickly.
 
     rest_ms : what a call takes besides them, to paint labels above all. begins_anew : whether its actions do
-    not build on what was done before, as blends of the image do not. sees : whether a network looks at the
-    image; what is said without one is poor.
+    not build on what was done before, as blends of the image do not. runs_network : whether it does; what is
+    said without one is poor.
     """
 
     plan: Plan
     costs: tuple[float, ...]
     rest_ms: float
     begins_anew: bool
-    sees: bool = False
+    runs_network: bool = False
 
     def left(self, taken: tuple[int, ...]) -> list[int] | None:
         """Which of its actions are still to be taken after these; None if it cannot go on from there."""
@@ -79,23 +79,31 @@ def pursue(
     """The next action of the best plan that can go on from `taken` and ends with labels after at most `most`.
 
     plans : from worst to best. insured : whether another may come first, see `INSURANCE`.
-    risked : what the cheapest plan that sees the image may take where only blind ones fit. It is stopped if
-    it takes longer after all; a blind one that fits comes first.
+    risked : what the cheapest plan with a network may take where only plans without one fit. It is stopped if
+    it takes longer after all; where `insured`, one that fits is carried out before it.
     Returns None where the best plan that fits has been carried out, or where there is none.
     """
     safe = _best_that_fits(plans, taken, most)
-    if safe is None or not safe[0].sees:
-        hope = next((plan for plan in plans if plan.sees and plan.begins_anew), None)
-        left = hope.left(taken) if hope else None
-        if hope and left and (len(taken) or safe is None) and _needed(hope, left) <= risked:
-            return hope.step(left[0])
-    if safe is None or not safe[1]:
+    best, left = safe or (None, [])
+    if (best is None or not best.runs_network) and not (left and insured):
+        bold = _cheapest_with_network(plans, taken)
+        if bold and _needed(bold, [0]) <= risked:
+            return bold.step(0)
+    if best is None or not left:
         return None
-    best, left = safe
     needed = _needed(best, left)
     is_insured = insured and not taken and best.begins_anew
     premium = min(INSURANCE * needed, most - needed) if is_insured else 0.0
     return next((plan.step(0) for plan in reversed(plans) if plan.insures_for(premium)), best.step(left[0]))
+
+
+def _cheapest_with_network(plans: Sequence[Priced], taken: tuple[int, ...]) -> Priced | None:
+    """The cheapest plan of one action that runs a network; None if one has run."""
+    poor = {action for plan in plans if not plan.runs_network for action in plan.plan.actions}
+    if not poor.issuperset(taken):
+        return None
+    single = (plan for plan in plans if plan.runs_network and plan.begins_anew and len(plan.costs) == 1)
+    return next(single, None)
 
 
 def _best_that_fits(
