@@ -111,8 +111,8 @@ class Foresight:
             (left - at.painting - kind.fixed) / max(kind.high, STEADY * slowness) for kind in kinds
         )
         plan = (left - at.enlarging - self._plans.fixed) / (self.plan_high * slowness)
-        # What is kept back for labels when a network is stopped allows for a slow machine, too.
-        risked = (left - self._plans.fixed) / slowness - at.enlarging
+        # Caches may be warm. What is kept back for labels when a network is stopped allows for a slow machine.
+        risked = left / slowness - at.enlarging
         return Most(update, split, plan, risked=risked)
 
     @property
