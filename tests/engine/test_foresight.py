@@ -48,7 +48,8 @@ def test_a_plan_includes_its_painting_but_not_what_enlarges_it():
 
 def test_what_is_risked_is_what_typically_fits():
     assert FORESIGHT.most_that_fits(20.5, AT).risked == pytest.approx(20.5)
-    assert FORESIGHT.most_that_fits(20.5, AT._replace(enlarging=5.0), slowness=2.0).risked == pytest.approx(5.25)
+    large = AT._replace(enlarging=5.0)
+    assert FORESIGHT.most_that_fits(20.5, large, slowness=2.0).risked == pytest.approx(5.25)
 
 
 def test_large_images_wait_for_their_frame_and_for_their_labels_to_be_enlarged():

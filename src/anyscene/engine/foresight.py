@@ -111,7 +111,7 @@ class Foresight:
             (left - at.painting - kind.fixed) / max(kind.high, STEADY * slowness) for kind in kinds
         )
         plan = (left - at.enlarging - self._plans.fixed) / (self.plan_high * slowness)
-        # Caches may be warm. What is kept back for labels when a network is stopped allows for a slow machine.
+        # Caches may be warm; what is kept back for labels, when a network is stopped, allows for slowness.
         risked = left / slowness - at.enlarging
         return Most(update, split, plan, risked=risked)
 
