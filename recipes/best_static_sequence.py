@@ -5,7 +5,8 @@
 RUN : the folder of a training run with a network (`anyscene train -o M` leaves M.run). What a blend shows
 does not depend on what came before it, so the accuracy of every blend on every image, worked out once, gives
 the curve of any sequence of blends. A beam search then looks for the best one: on the images that blends were
-fitted to, on those that they were not, and on both; each is followed on all three.
+fitted to, on those that they were not, and on both; each is followed on all three. S-M counts up to where it
+splits, if it does.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +43,7 @@ WEIGHTS = {"area": (0.0, 0.0), "never behind": (1.0, 0.0), "never behind, and so
 WIDTH, LONGEST = 40, 7
 """Of the beam, and of a sequence."""
 
-EVERY = 2
+EVERY = 3
 """Every so manieth image counts."""
 
 Floats = NDArray[np.float64]
@@ -59,7 +61,8 @@ def main() -> None:
     given = parser.parse_args()
     with threadpool_limits(1):
         proposals = _proposals(given.run, given.data, given.split, given.backbone)
-        draft, static = proposals.model, proposals.sequences[0]
+        draft = proposals.model
+        static = tuple(takewhile(lambda a: begins_anew((a,), draft.model.pool), proposals.sequences[0]))
         groups = {"fitted": draft.corpus.fit, "held out": draft.corpus.held_out}
         known = {name: _accuracies(draft, images[::EVERY]) for name, images in groups.items()}
     known["both"] = np.mean(list(known.values()), axis=0)

@@ -17,8 +17,8 @@ SHOWN_MS = (2, 5, 10, 20, 50, 100)
 """Budgets at which the cost curve is told."""
 
 NETWORK = (
-    "All hold the same network, fitted to CamVid, Stanford Background and SIFT Flow together (train only); "
-    "it began as EfficientNet-lite0 with ImageNet weights."
+    "Their network began as EfficientNet-lite0 with ImageNet weights and was fitted to CamVid, Stanford "
+    "Background and SIFT Flow together (train only); camvid's lost some blocks after that, and was fitted on."
 )
 
 LICENCES = {

@@ -39,7 +39,7 @@ class TrainConfig(BaseModel):
     bundles: tuple[int, ...] = Field(
         (1, 5, 10, 20), min_length=1, description="sizes of bundles of weak learners"
     )
-    steps: int = Field(16, ge=1, le=200, description="most actions of a static sequence")
+    steps: int = Field(32, ge=1, le=200, description="most actions of a static sequence")
     clusters: int = Field(3, ge=0, le=50, description="groups of images with sequences of their own")
     guide_rounds: int = Field(6, ge=0, description="most changes on the way to the guide")
     guide_images: int = Field(
