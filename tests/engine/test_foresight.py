@@ -4,6 +4,7 @@ import pytest
 
 from anyscene.engine.foresight import (
     OWN_STEPS,
+    SPARE,
     STEADY,
     WHOLE_PLAN,
     WHOLE_SPLIT,
@@ -47,9 +48,9 @@ def test_a_plan_includes_its_painting_but_not_what_enlarges_it():
 
 
 def test_what_is_risked_is_what_typically_fits():
-    assert FORESIGHT.most_that_fits(20.5, AT).risked == pytest.approx(20.5)
+    assert FORESIGHT.most_that_fits(20.5, AT).risked == pytest.approx(20.5 / SPARE)
     large = AT._replace(enlarging=5.0)
-    assert FORESIGHT.most_that_fits(20.5, large, slowness=2.0).risked == pytest.approx(5.25)
+    assert FORESIGHT.most_that_fits(20.5, large, slowness=2.0).risked == pytest.approx(20.5 / SPARE / 2 - 5)
 
 
 def test_large_images_wait_for_their_frame_and_for_their_labels_to_be_enlarged():

@@ -48,6 +48,9 @@ MANY_LEAVES = 1000
 STEADY = 1.15
 """Where actions have been slow on an image, hardly any is slower still by more than this factor."""
 
+SPARE = 1.05
+"""By this factor must a plan fit that is risked: one that is stopped has cost its time and shows nothing."""
+
 FIXED_SHARE = 0.4
 """How much of what an action takes in a frame of REFERENCE does not depend on the frame's size."""
 
@@ -112,7 +115,7 @@ class Foresight:
         )
         plan = (left - at.enlarging - self._plans.fixed) / (self.plan_high * slowness)
         # Caches may be warm; what is kept back for labels, when a network is stopped, allows for slowness.
-        risked = left / slowness - at.enlarging
+        risked = left / (SPARE * slowness) - at.enlarging
         return Most(update, split, plan, risked=risked)
 
     @property
