@@ -18,7 +18,7 @@ from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import as_behaviour
-from anyscene.model.curves import accuracy_at, behind_itself, budget_grid, mean_curve, score_against
+from anyscene.model.curves import accuracy_at, budget_grid, mean_curve, score_against
 from anyscene.model.policies import (
     ALWAYS,
     LearnedPolicy,
@@ -33,11 +33,6 @@ from anyscene.model.rollout import Trajectory, rollout, walk
 
 TAIL = 1.5
 """Policies are judged up to this many times the static sequence's full cost: what they end with counts."""
-
-DIP = 0.5
-"""Weight of how far the curve of a policy that departs from its guide ever falls behind itself: who waits
-longer must not get less.
-"""
 
 LOYALTIES = (ALWAYS, 1.0, 0.3, 0.0)
 """How loyal to its guide a learned policy may be."""
@@ -145,16 +140,15 @@ class Judge:
         judged = [
             Judged(
                 replace(policy, stop_below=float(level)),
-                self._score(runs, dip=DIP if policy.guide and policy.loyalty < ALWAYS else 0.0),
+                self._score(runs),
                 self._areas(runs) - self._static_areas,
             )
             for level, runs in zip(levels, stopped, strict=True)
         ]
         return choose_stop(judged, guided=bool(policy.guide))
 
-    def _score(self, runs: Sequence[Trajectory], dip: float) -> float:
-        curve = mean_curve(runs, self._budgets)
-        return score_against(curve, self._static, SHORTFALL, sooner=0.0) - dip * behind_itself(curve)
+    def _score(self, runs: Sequence[Trajectory]) -> float:
+        return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL, sooner=0.0)
 
     def _areas(self, runs: Sequence[Trajectory]) -> NDArray[np.float64]:
         return np.array([accuracy_at(run, self._budgets).mean() for run in runs])
