@@ -49,14 +49,11 @@ def describe(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The figures in words: what, and how much."""
     rows = _describe_against(figures, "D-NM")
     if "oracle_gain" in figures:
-        ratio = figures["oracle_sm_cost_ratio"]
+        best = "Oracle: cost over S-M's for S-M's best accuracy − 0.1"
         rows += [
             ("the oracle's gain over S-M, mean over log cost", _points(figures["oracle_gain"])),
             ("share of the oracle's gain over S-M that D-NM gets", _percent(figures["oracle_gain_share"])),
-            (
-                "Oracle: cost over S-M's for S-M's best accuracy − 0.1",
-                "–" if ratio is None else f"{ratio:.2f}",
-            ),
+            (best, _factor(figures["oracle_sm_cost_ratio"])),
         ]
     return [*rows, *_describe_against(figures.get("by_deadline", {}), "D-NM by deadline")]
 
