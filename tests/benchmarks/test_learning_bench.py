@@ -1,12 +1,26 @@
 """The comparison of policies that `bench learning` makes, on one short seed."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.learning.test_train import costs, data, trained  # noqa: F401  fixtures
 
-from anyscene.benchmarks.learning import BY_DEADLINE, _bootstrap, _curve_figures, areas, compare
+from anyscene.benchmarks.learning import (
+    BY_DEADLINE,
+    _as_shipped,
+    _bootstrap,
+    _curve_figures,
+    _honest_banks,
+    areas,
+    compare,
+)
+from anyscene.engine.loading import find_model
+from anyscene.features.hypercolumn.backbone import read_backbone, shipped_backbone, write_backbone
+from anyscene.features.hypercolumn.keys import image_key
+from anyscene.features.hypercolumn.rungs import HonestLadder
+from anyscene.learning.config import TrainConfig
 from anyscene.model.modelfile import load_model
 
 
@@ -38,6 +52,8 @@ def test_a_worse_policy_shows_as_shortfall(runs):
     assert shortfall.value == pytest.approx(5)
     assert shortfall.holds is False
     assert ratio.value == np.inf
+    assert ratio.parts["95 % interval"] == [None, None]
+    json.dumps([figure.to_json() for figure in (area, shortfall, ratio)], allow_nan=False)
 
 
 def test_whoever_knows_the_deadline_is_judged_by_the_ends_of_plans(runs, trained):  # noqa: F811
@@ -50,7 +66,45 @@ def test_whoever_knows_the_deadline_is_judged_by_the_ends_of_plans(runs, trained
 
 
 def test_intervals_come_from_blocks_of_neighbours():
-    drifting = np.repeat([0.0, 1.0], 40)  # two long shots: frames within one say the same
-    low, high = _bootstrap(drifting)
-    assert low < 0.3
-    assert high > 0.7
+    budgets = np.geomspace(1, 100, 3)
+    static = np.tile([0.2, 0.4, 0.6], (80, 1))
+    gains = np.repeat([0.0, 0.1], 40)  # two long shots: frames within one say the same
+    (area_low, shortfall_low, ratio_low), (area_high, shortfall_high, ratio_high) = _bootstrap(
+        static + gains[:, None], static, budgets
+    )
+    assert area_low < 3
+    assert area_high > 7
+    assert shortfall_low == shortfall_high == 0
+    assert ratio_low == ratio_high == 1  # a point more at every budget is not enough to be there sooner
+
+
+def test_whoever_gains_where_it_counts_has_the_best_sooner():
+    budgets = np.geomspace(1, 100, 3)
+    static = np.tile([0.2, 0.4, 0.6], (40, 1))
+    sooner = np.tile([0.1, 0.6, 0.6], (40, 1))
+    for area, shortfall, ratio in _bootstrap(sooner, static, budgets):
+        assert area == pytest.approx(10 / 3)
+        assert shortfall == pytest.approx(10)
+        assert ratio == pytest.approx(0.1)
+
+
+def test_a_scene_that_the_network_has_seen_is_looked_at_by_a_part_that_has_not(tmp_path, data):  # noqa: F811
+    first, second, *_ = data.split("val")
+    shipped = read_backbone(shipped_backbone("camvid"))
+    seen = {"train": frozenset({image_key(first.image)}), "a": frozenset({image_key(first.image)})}
+    write_backbone(tmp_path / "n.backbone", replace(shipped, seen={**seen, "b": frozenset()}))
+    trained = load_model(find_model("camvid"))  # noqa: F811
+    banks = _honest_banks(trained, tmp_path / "n.backbone")
+    ladder = HonestLadder(shipped, "camvid", ["200"], bare=True)
+    for scene, part in ((first, "b"), (second, "train")):
+        bank = banks(scene)
+        assert set(bank) == set(trained.model.pool.sets)
+        (expected,) = ladder.of_part(part).values()
+        assert bank[expected.name].fingerprint() == expected.fingerprint()
+
+
+def test_a_data_set_is_learned_as_the_model_that_ships_for_it_was():
+    config, network = _as_shipped("camvid")
+    assert config.sets == ("place",)
+    assert network == shipped_backbone("camvid")
+    assert _as_shipped("streets") == (TrainConfig(), None)

@@ -1,15 +1,15 @@
 """`bench learning`: the learned policy against static and random ones, and weak learners against LightGBM.
 
 Without data: three seeds on generated streets. With data: the same comparison on its split (`val`), trained
-on `train` alone, and on the halves `a` and `b` crosswise. A model file given with --model takes the place of
-the one that would be trained on `train`.
+on `train` alone as the model that ships for it was, and on the halves `a` and `b` crosswise. A model file
+given with --model is compared instead, on the split alone.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.benchmarks.figures import Bar, Figure, Request, missing
-from anyscene.data import DataSet
+from anyscene.data import DataSet, Scene
 from anyscene.data import open as open_data
-from anyscene.engine.loading import bank_of
+from anyscene.engine.loading import bank_of, shipped_models
+from anyscene.features import Bank
 from anyscene.features.cache import FeatureCache
+from anyscene.features.hypercolumn.backbone import read_backbone, shipped_backbone
+from anyscene.features.hypercolumn.rungs import NETWORK, HonestLadder
 from anyscene.files import cache_dir
+from anyscene.learning.banks import choose_head
 from anyscene.learning.binning import fit_bins
 from anyscene.learning.boosting import BoostingSettings, Rows, boost
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.extraction import Extract, extract
 from anyscene.learning.train import train
-from anyscene.model.curves import accuracy_at, cost_to_reach
+from anyscene.model.curves import NEARLY, accuracy_at, cost_to_reach
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.modelfile import TrainedModel, load_model
 from anyscene.model.oracle import Oracle
@@ -98,24 +102,41 @@ def _streets_figures(folder: Path) -> Iterator[Figure]:
 def _data_figures(request: Request, folder: Path) -> Iterator[Figure]:
     assert request.data is not None
     data, split = open_data(request.data), request.split or "val"
-    begun = time.perf_counter()
-    trained = load_model(Path(request.model)) if request.model else train(data, folder / "m.anyscene")
-    seconds = time.perf_counter() - begun
-    runs = compare(trained, data, split)
-    yield from _curve_figures(runs, f"{data.name} {split}")
-    if not request.model:
-        yield Figure("training, with whatever was cached", Bar("at most", 1800.0), seconds, "s")
-        for fitted, judged in (("a", "b"), ("b", "a")):
-            half = train(data, folder / f"{fitted}.anyscene", split=fitted)
-            yield from _curve_figures(compare(half, data, judged), f"{fitted} judged on {judged}", held=False)
+    if request.model:
+        yield from _curve_figures(
+            compare(load_model(Path(request.model)), data, split), f"{data.name} {split}"
+        )
+        return
+    config, network = _as_shipped(data.name)
+    for fitted, judged in (("train", split), ("a", "b"), ("b", "a")):
+        begun = time.perf_counter()
+        trained = train(data, folder / f"{fitted}.anyscene", config, split=fitted, backbone=network)
+        seconds = time.perf_counter() - begun
+        runs = compare(trained, data, judged, network)
+        yield from _curve_figures(runs, f"{fitted} judged on {judged}", held=judged == split)
+        if fitted == "train":
+            yield Figure("training, with whatever was cached", Bar("at most", 1800.0), seconds, "s")
 
 
-def compare(trained: TrainedModel, data: DataSet, split: str) -> dict[str, list[Trajectory]]:
-    """Run every policy on the scenes of a split; the oracle on a few, `D-NM of the same images` beside it."""
+def _as_shipped(name: str) -> tuple[TrainConfig, Path | None]:
+    """The settings and the network of the model that ships for a data set; for others the usual, and none."""
+    model = shipped_models().get(name)
+    if model is None:
+        return TrainConfig(), None
+    return TrainConfig(**load_model(model).record["config"]), shipped_backbone(name)
+
+
+def compare(
+    trained: TrainedModel, data: DataSet, split: str, network: Path | None = None
+) -> dict[str, list[Trajectory]]:
+    """Run every policy on the scenes of a split; the oracle on a few, `D-NM of the same images` beside it.
+
+    network : the backbone of the model, where it may have seen the scenes: a part that has not looks at them.
+    """
     cache = FeatureCache(cache_dir() / "features")
-    bank = bank_of(trained)
+    bank_for = _honest_banks(trained, network) if network else _same_for_all(bank_of(trained))
     scenes = [scene for scene in data.split(split) if scene.truth is not None]
-    extracts = [extract(scene, bank, len(data.classes), cache) for scene in scenes]
+    extracts = [extract(scene, bank_for(scene), len(data.classes), cache) for scene in scenes]
     random = np.random.default_rng(0)
     policies: dict[str, Policy] = {
         **trained.policies,
@@ -133,6 +154,21 @@ def compare(trained: TrainedModel, data: DataSet, split: str) -> dict[str, list[
     runs["oracle"] = [_oracle_run(trained, extracts[i], alpha, budgets) for i in few]
     runs["D-NM of the same images"] = [runs["D-NM"][i] for i in few]
     return runs
+
+
+def _same_for_all(bank: Bank) -> Callable[[Scene], Bank]:
+    return lambda scene: bank
+
+
+def _honest_banks(trained: TrainedModel, network: Path) -> Callable[[Scene], Bank]:
+    """For each scene the model's sets, with rungs of a part of the network that has not seen it."""
+    own = bank_of(trained)
+    rungs = [name.partition("@")[2] for name in own if name.startswith(f"{NETWORK}@")]
+    backbone = read_backbone(network)
+    head, speaks = choose_head(backbone, trained.classes.names)
+    trees = max(trained.record["config"]["bundles"]) > 1
+    ladder = HonestLadder(backbone, head, rungs, speaks=speaks, bare=speaks and not trees)
+    return lambda scene: {**own, **ladder.for_image(scene.image)}
 
 
 def areas(runs: Mapping[str, Sequence[Trajectory]]) -> dict[str, float]:
@@ -153,46 +189,42 @@ def _curve_figures(
         100 * (gap["oracle"] - gap["D-NM of the same images"]),
         "points",
     )
-    yield from _against_static(runs, BY_DEADLINE, where, held=False)
+    yield from _against_static(runs, BY_DEADLINE, where, held)
 
 
 def _against_static(
     runs: Mapping[str, Sequence[Trajectory]], system: str, where: str, held: bool
 ) -> Iterator[Figure]:
-    """Area, largest shortfall and cost of a system beside S-M's."""
+    """Area, largest shortfall and cost of a system beside S-M's, each with its 95 % interval."""
     budgets = _budgets(runs)
     learned, static = _curves(runs[system], budgets), _curves(runs["S-M"], budgets)
-    wanted = static.mean(axis=0).max() - 0.001
-    ratio = cost_to_reach(learned.mean(axis=0), budgets, wanted) / cost_to_reach(
-        static.mean(axis=0), budgets, wanted
-    )
-    difference = 100 * (learned - static)
-    low, high = _bootstrap(difference.mean(axis=1))
-    parts: dict[str, Any] = {
+    values = _compared(learned.mean(axis=0), static.mean(axis=0), budgets)
+    low, high = _bootstrap(learned, static, budgets)
+    curves: dict[str, Any] = {
         "areas": areas(runs),
         "budgets in ms": budgets[::16].tolist(),
         system: learned.mean(axis=0)[::16].tolist(),
         "S-M": static.mean(axis=0)[::16].tolist(),
-        "95 % interval of the area's difference": [low, high],
     }
+    asked: tuple[tuple[str, Bar, str, dict[str, Any]], ...] = (
+        (f"area of {system} less that of S-M", Bar("at least", 0.0), "points", curves),
+        (f"largest shortfall of {system} against S-M", Bar("at most", 0.3), "points", {}),
+        (f"cost of {system} for S-M's best accuracy less 0.1 points", Bar("at most", 0.6), "x", {}),
+    )
+    for i, (what, bar, unit, parts) in enumerate(asked):
+        # JSON knows no infinity: None where S-M's best may never be reached.
+        interval = {"95 % interval": [float(end) if np.isfinite(end) else None for end in (low[i], high[i])]}
+        yield Figure(f"{where}: {what}", bar if held else None, values[i], unit, {**parts, **interval})
 
-    def bar(comparison: Any, value: float) -> Bar | None:
-        return Bar(comparison, value) if held else None
 
-    yield Figure(
-        f"{where}: area of {system} less that of S-M",
-        bar("at least", 0.0),
-        difference.mean(),
-        "points",
-        parts,
-    )
-    shortfall = max(0.0, -float(difference.mean(axis=0).min()))
-    yield Figure(
-        f"{where}: largest shortfall of {system} against S-M", bar("at most", 0.3), shortfall, "points"
-    )
-    yield Figure(
-        f"{where}: cost of {system} for S-M's best accuracy less 0.1 points", bar("at most", 0.6), ratio, "x"
-    )
+def _compared(
+    learned: NDArray[np.float64], static: NDArray[np.float64], budgets: NDArray[np.float64]
+) -> tuple[float, float, float]:
+    """Area of a curve less that of S-M's and its largest shortfall, in points; its cost for S-M's best."""
+    difference = 100 * (learned - static)
+    wanted = static.max() - NEARLY
+    cost = cost_to_reach(learned, budgets, wanted) / cost_to_reach(static, budgets, wanted)
+    return float(difference.mean()), max(0.0, -float(difference.min())), cost
 
 
 def _parity_figure(data: DataSet, split: str) -> Figure:
@@ -299,12 +331,25 @@ def _curves(runs: Sequence[Trajectory], budgets: NDArray[np.float64]) -> NDArray
     return np.array([accuracy_at(run, budgets) for run in runs])
 
 
-def _bootstrap(values: NDArray[np.float64], rounds: int = 2000) -> tuple[float, float]:
-    """The 95 % interval of the mean, drawing whole blocks of neighbouring images."""
-    blocks = [values[i : i + BLOCK] for i in range(0, len(values), BLOCK)]
+def _bootstrap(
+    learned: NDArray[np.float64],
+    static: NDArray[np.float64],
+    budgets: NDArray[np.float64],
+    rounds: int = 2000,
+) -> NDArray[np.float64]:
+    """The ends of the 95 % intervals of what `_compared` says, drawing whole blocks of neighbouring images.
+
+    learned, static : each image's curve. Returns float64[2, 3].
+    """
+    starts = np.arange(0, len(learned), BLOCK)
+    ours, theirs = (np.add.reduceat(curves, starts, axis=0) for curves in (learned, static))
+    sizes = np.diff(starts, append=len(learned))
     random = np.random.default_rng(0)
-    means = [
-        float(np.concatenate([blocks[i] for i in random.integers(0, len(blocks), len(blocks))]).mean())
-        for _ in range(rounds)
-    ]
-    return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
+    drawn = random.integers(0, len(starts), (rounds, len(starts)))
+    values = []
+    for blocks in drawn:
+        images = sizes[blocks].sum()
+        values.append(
+            _compared(ours[blocks].sum(axis=0) / images, theirs[blocks].sum(axis=0) / images, budgets)
+        )
+    return np.asarray(np.quantile(values, (0.025, 0.975), axis=0, method="nearest"))

@@ -53,6 +53,10 @@ class Corpus:
         )
         return explored, judging
 
+    def some_fitted(self, count: int) -> tuple[Example, ...]:
+        """So many of the fitted images, evenly spaced."""
+        return self.fit[:: max(1, len(self.fit) // max(1, count))][:count]
+
     @cached_property
     def prior(self) -> NDArray[np.float32]:
         """Share of each class among the labelled pixels of the fitted images, float32[C]."""

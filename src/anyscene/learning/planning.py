@@ -23,7 +23,8 @@ chance would choose.
 def make_plans(proposals: Proposals, examples: Sequence[Example], threads: int) -> tuple[Plan, ...]:
     """The beginnings of all sequences, and of guides, that likely label better than all that cost less.
 
-    examples : images that no weak learner was fitted to.
+    examples : as many that weak learners were fitted to as others: a new image may be like either, and chains
+    of trees that are good on one kind alone show on the other.
     """
     course = Course(proposals, examples, threads)
     found: dict[tuple[int, ...], tuple[NDArray[np.float64], Plan]] = {}

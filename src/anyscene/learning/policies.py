@@ -83,8 +83,7 @@ def learn_policies(
     unseen, _ = model.corpus.policy_parts()
     unseen = unseen[:: max(1, -(-len(unseen) // explored))]
     # Fitted images make up the number: they flatter weak learners, but states differ more than that.
-    fit = model.corpus.fit[:: max(1, len(model.corpus.fit) // max(1, explored - len(unseen)))]
-    chosen = (*unseen, *fit[: explored - len(unseen)])
+    chosen = (*unseen, *model.corpus.some_fitted(explored - len(unseen)))
     judge = Judge(proposals, threads)
     starts = [partial(model.start, example) for example in chosen]
     walks = _first_behaviours(proposals, len(chosen), np.random.default_rng(walk_seed))

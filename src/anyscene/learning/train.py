@@ -258,7 +258,8 @@ def propose(
     judging = unseen[:: max(1, len(unseen) // config.guide_images)]
     # Plans and ends are judged by where they end, where images differ more than policies do: by more of them.
     many = corpus.held_out[:: max(1, len(corpus.held_out) // (2 * config.guide_images))]
-    everything = replace(everything, plans=make_plans(everything, many, config.threads))
+    of_both = (*many, *corpus.some_fitted(len(many)))
+    everything = replace(everything, plans=make_plans(everything, of_both, config.threads))
     report("pool", 0, 1, f"{len(everything.model.actions)} proposals")
     kept = folder.document(
         "pool", lambda: prune(everything, config.pool, config.prune_images, config.threads, prune_seed)
@@ -268,8 +269,8 @@ def propose(
     report("guide", 0, 1, f"{config.guide_rounds} rounds at most")
 
     def find_guides() -> list[tuple[int, ...]]:
-        fitted = corpus.fit[:: max(1, len(corpus.fit) // len(judging))][: len(judging)]
-        found = search_guide(pruned, (judging, fitted), config.guide_rounds, config.threads)
+        groups = (judging, corpus.some_fitted(len(judging)))
+        found = search_guide(pruned, groups, config.guide_rounds, config.threads)
         # Whoever follows S-M and goes on after its end cannot fall behind it: that is the safest.
         both = (pruned.sequences[0], found)
         return [with_long_end(pruned, sequence, many, config.threads) for sequence in both]
@@ -277,7 +278,7 @@ def propose(
     guides = tuple(tuple(guide) for guide in folder.document("guides", find_guides))
     report("guide", 1, 1, f"{len(guides[-1])} actions")
     guided = replace(pruned, guides=guides)
-    plans = make_plans(guided, many, config.threads)
+    plans = make_plans(guided, of_both, config.threads)
     report("plans", 1, 1, f"{len(plans)} for known deadlines")
     return replace(guided, plans=plans)
 
