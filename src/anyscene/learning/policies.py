@@ -40,6 +40,11 @@ LOYALTIES = (ALWAYS, 1.0, 0.3, 0.0)
 CAUTION = 0.5
 """Policies are ranked by their score less so many standard errors of what they gain on S-M."""
 
+DECIDING = 0.0005
+"""What looking at states must add to following a guide whatever they are: labeling then works states out at
+every step, which costs do not count (`LearnedPolicy.only_follows`).
+"""
+
 SURE = 2.0
 """Going on beyond a guide's end must be better than stopping there by so many standard errors."""
 
@@ -56,8 +61,9 @@ class Judged:
 
     @property
     def worth(self) -> float:
-        """The score that chance leaves: judges are few."""
-        return self.score - CAUTION * standard_error(self.gains)
+        """The score that chance leaves: judges are few. And less what deciding takes."""
+        deciding = 0.0 if self.policy.only_follows else DECIDING
+        return self.score - CAUTION * standard_error(self.gains) - deciding
 
     def surely_better_than(self, other: Judged) -> bool:
         """Whether the score is higher by more than chance explains, going by the images' differences."""

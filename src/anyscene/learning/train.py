@@ -259,11 +259,13 @@ def propose(
     # Plans and ends are judged by where they end, where images differ more than policies do: by more of them.
     many = corpus.held_out[:: max(1, len(corpus.held_out) // (2 * config.guide_images))]
     of_both = (*many, *corpus.some_fitted(len(many)))
-    everything = replace(everything, plans=make_plans(everything, of_both, config.threads))
     report("pool", 0, 1, f"{len(everything.model.actions)} proposals")
-    kept = folder.document(
-        "pool", lambda: prune(everything, config.pool, config.prune_images, config.threads, prune_seed)
-    )
+
+    def choose_pool() -> list[int]:
+        planned = replace(everything, plans=make_plans(everything, of_both, config.threads))
+        return prune(planned, config.pool, config.prune_images, config.threads, prune_seed)
+
+    kept = folder.document("pool", choose_pool)
     report("pool", 1, 1, f"{len(kept)} actions kept")
     pruned = restrict_actions(everything, kept)
     report("guide", 0, 1, f"{config.guide_rounds} rounds at most")
