@@ -1,7 +1,5 @@
 """Which policy is taken: a bolder one, or one that goes on for longer, only where that is hardly chance."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -9,8 +7,8 @@ from anyscene.learning.policies import Judged, _stopped, choose_stop
 from anyscene.model.rollout import Trajectory
 
 
-def judged(score, gains, only_follows=True):
-    return Judged(policy=SimpleNamespace(only_follows=only_follows), score=score, gains=np.array(gains))
+def judged(score, gains, toll=0.0):
+    return Judged(policy=None, score=score, gains=np.array(gains), toll=toll)
 
 
 HERE = judged(0.50, [0.0, 0.0, 0.0])
@@ -29,8 +27,8 @@ def test_of_equal_scores_that_is_worth_more_which_is_less_in_doubt():
 
 
 def test_who_looks_at_states_must_gain_what_that_takes():
-    assert judged(0.5201, [0.0201] * 3, only_follows=False).worth < SURELY.worth
-    assert judged(0.53, [0.03] * 3, only_follows=False).worth > SURELY.worth
+    assert judged(0.5201, [0.0201] * 3, toll=0.0005).worth < SURELY.worth < judged(0.5201, [0.0201] * 3).worth
+    assert judged(0.53, [0.03] * 3, toll=0.0005).worth > SURELY.worth
 
 
 @pytest.mark.parametrize(("going_on", "taken"), [(SURELY, SURELY), (PERHAPS, HERE)])

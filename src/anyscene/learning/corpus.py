@@ -40,18 +40,16 @@ class Corpus:
     classes: int
     layer_count: int
 
-    def policy_parts(self) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-        """Held-out images to explore on and to judge policies by, in alternating runs of neighbours.
+    @property
+    def explored(self) -> tuple[Example, ...]:
+        """Held-out images to explore on: every second run of neighbours. All of them judge policies.
 
         A policy must learn what actions are worth on images that weak learners were not fitted to: on their
         own images every weak learner looks better than it is.
         """
         run = max(1, min(10, len(self.held_out) // 4))
         turn = (np.arange(len(self.held_out)) // run) % 2
-        explored, judging = (
-            tuple(e for e, t in zip(self.held_out, turn, strict=True) if t == wanted) for wanted in (1, 0)
-        )
-        return explored, judging
+        return tuple(example for example, t in zip(self.held_out, turn, strict=True) if t)
 
     def some_fitted(self, count: int) -> tuple[Example, ...]:
         """So many of the fitted images, evenly spaced."""

@@ -18,6 +18,7 @@ from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import as_behaviour
+from anyscene.model.actions import begins_anew
 from anyscene.model.curves import accuracy_at, budget_grid, mean_curve, score_against
 from anyscene.model.policies import (
     ALWAYS,
@@ -32,7 +33,7 @@ from anyscene.model.policies import (
 from anyscene.model.rollout import Trajectory, rollout, walk
 
 TAIL = 1.5
-"""Policies are judged up to this many times the static sequence's full cost: what they end with counts."""
+"""Policies are judged up to this many times the full cost of S-M or of a guide: what they end with counts."""
 
 LOYALTIES = (ALWAYS, 1.0, 0.3, 0.0)
 """How loyal to its guide a learned policy may be."""
@@ -41,8 +42,8 @@ CAUTION = 0.5
 """Policies are ranked by their score less so many standard errors of what they gain on S-M."""
 
 DECIDING = 0.0005
-"""What looking at states must add to following a guide whatever they are: labeling then works states out at
-every step, which costs do not count (`LearnedPolicy.only_follows`).
+"""What looking at states must add to following a guide of blends, which needs none: labeling then works them
+out at every step, which costs do not count (`LearnedPolicy.only_follows`).
 """
 
 SURE = 2.0
@@ -52,18 +53,18 @@ SURE = 2.0
 @dataclass(frozen=True)
 class Judged:
     """A policy, its score on the judging images, and by how much the area under its curve exceeds that under
-    S-M's on each of them.
+    S-M's on each of them. toll : what it takes besides.
     """
 
     policy: LearnedPolicy
     score: float
     gains: NDArray[np.float64]
+    toll: float = 0.0
 
     @property
     def worth(self) -> float:
-        """The score that chance leaves: judges are few. And less what deciding takes."""
-        deciding = 0.0 if self.policy.only_follows else DECIDING
-        return self.score - CAUTION * standard_error(self.gains) - deciding
+        """The score that chance leaves, judges being few, less the toll."""
+        return self.score - CAUTION * standard_error(self.gains) - self.toll
 
     def surely_better_than(self, other: Judged) -> bool:
         """Whether the score is higher by more than chance explains, going by the images' differences."""
@@ -81,12 +82,13 @@ def learn_policies(
 ) -> dict[str, LearnedPolicy]:
     """Learn D-NM on one part of the held-out images and some others, and D-M from what D-NM explored.
 
-    Of D-NM's iterations, for all γ, the one that the other part judges best is kept. The myopic Q̂ is judged
-    with them: a guide that was found by looking ahead may do better with it than with a discounted one.
+    Of D-NM's iterations, for all γ, the one that all held-out images judge best is kept. The myopic Q̂ is
+    judged with them: a guide that was found by looking ahead may do better with it than with a discounted
+    one.
     """
     model = proposals.model
     explore_seed, walk_seed = seed.spawn(2)
-    unseen, _ = model.corpus.policy_parts()
+    unseen = model.corpus.explored
     unseen = unseen[:: max(1, -(-len(unseen) // explored))]
     # Fitted images make up the number: they flatter weak learners, but states differ more than that.
     chosen = (*unseen, *model.corpus.some_fitted(explored - len(unseen)))
@@ -112,17 +114,20 @@ class Judge:
     """Says how good a Q-function is on held-out images, which guide its policy should follow, how loyally,
     and when to stop.
 
-    The score is `score_against` the static sequence's curve, from the first label to beyond its full cost.
+    The score is `score_against` the static sequence's curve, from the first label to beyond what the dearest
+    of these sequences costs.
     """
 
     def __init__(self, proposals: Proposals, threads: int) -> None:
         self._model = proposals.model
         self._threads = threads
         self._guides = list(dict.fromkeys(proposals.guides or proposals.sequences[:1]))
-        static = constant(StaticPolicy(proposals.sequences[0]))
-        self._images = self._model.corpus.policy_parts()[1]
-        runs = run_all(self._model, static, self._images, threads)
-        first, full = budget_grid([runs])[[0, -1]]
+        self._images = self._model.corpus.held_out
+        runs, *guided = (
+            run_all(self._model, constant(StaticPolicy(sequence)), self._images, threads)
+            for sequence in (proposals.sequences[0], *self._guides)
+        )
+        first, full = budget_grid([runs, *guided])[[0, -1]]
         self._budgets = np.geomspace(max(first, least_budget(self._model)), TAIL * full, 256)
         self._static = mean_curve(runs, self._budgets)
         self._static_areas = self._areas(runs)
@@ -141,16 +146,17 @@ class Judge:
         levels = [-np.inf, *(np.unique(np.quantile(values, np.linspace(0, 1, 21))) if len(values) else ())]
         if policy.guide:
             levels.append(np.inf)  # on other images Q̂ may be higher than it ever was on these
-        stopped = [[_stopped(*run, level) for run in watched] for level in levels]
-        judged = [
-            Judged(
-                replace(policy, stop_below=float(level)),
-                self._score(runs),
-                self._areas(runs) - self._static_areas,
-            )
-            for level, runs in zip(levels, stopped, strict=True)
-        ]
+        judged = []
+        for level in levels:
+            runs = [_stopped(*run, level) for run in watched]
+            ended = replace(policy, stop_below=float(level))
+            gains = self._areas(runs) - self._static_areas
+            judged.append(Judged(ended, self._score(runs), gains, self._toll(ended)))
         return choose_stop(judged, guided=bool(policy.guide))
+
+    def _toll(self, policy: LearnedPolicy) -> float:
+        spared = begins_anew(policy.guide[:1], self._model.model.pool)
+        return DECIDING if spared and not policy.only_follows else 0.0
 
     def _score(self, runs: Sequence[Trajectory]) -> float:
         return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL, sooner=0.0)

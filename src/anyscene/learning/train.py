@@ -254,8 +254,7 @@ def propose(
     report("climbs", 1, 1, f"{len(climbs)} of them")
     steps = max(2, round(HORIZON_FACTOR * max(len(sequence.actions) for sequence in sequences)))
     everything = combine(corpus, [*sequences, *climbs], costs, settings, steps)
-    unseen, _ = corpus.policy_parts()
-    judging = unseen[:: max(1, len(unseen) // config.guide_images)]
+    judging = corpus.explored[:: max(1, len(corpus.explored) // config.guide_images)]
     # Plans and ends are judged by where they end, where images differ more than policies do: by more of them.
     many = corpus.held_out[:: max(1, len(corpus.held_out) // (2 * config.guide_images))]
     of_both = (*many, *corpus.some_fitted(len(many)))
