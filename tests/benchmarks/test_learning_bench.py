@@ -93,12 +93,12 @@ def test_a_scene_that_the_network_has_seen_is_looked_at_by_a_part_that_has_not(t
     shipped = read_backbone(shipped_backbone("camvid"))
     seen = {"train": frozenset({image_key(first.image)}), "a": frozenset({image_key(first.image)})}
     write_backbone(tmp_path / "n.backbone", replace(shipped, seen={**seen, "b": frozenset()}))
-    trained = load_model(find_model("camvid"))  # noqa: F811
-    banks = _honest_banks(trained, tmp_path / "n.backbone")
+    model = load_model(find_model("camvid"))
+    banks = _honest_banks(model, tmp_path / "n.backbone")
     ladder = HonestLadder(shipped, "camvid", ["200"], bare=True)
     for scene, part in ((first, "b"), (second, "train")):
         bank = banks(scene)
-        assert set(bank) == set(trained.model.pool.sets)
+        assert set(bank) == set(model.model.pool.sets)
         (expected,) = ladder.of_part(part).values()
         assert bank[expected.name].fingerprint() == expected.fingerprint()
 

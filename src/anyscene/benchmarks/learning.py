@@ -138,7 +138,7 @@ def compare(
     network : the backbone of the model, where it may have seen the scenes: a part that has not looks at them.
     """
     cache = FeatureCache(cache_dir() / "features")
-    bank_for = _honest_banks(trained, network) if network else _same_for_all(bank_of(trained))
+    bank_for = _honest_banks(trained, network)
     scenes = [scene for scene in data.split(split) if scene.truth is not None]
     extracts = [extract(scene, bank_for(scene), len(data.classes), cache) for scene in scenes]
     random = np.random.default_rng(0)
@@ -160,13 +160,11 @@ def compare(
     return runs
 
 
-def _same_for_all(bank: Bank) -> Callable[[Scene], Bank]:
-    return lambda scene: bank
-
-
-def _honest_banks(trained: TrainedModel, network: Path) -> Callable[[Scene], Bank]:
-    """For each scene the model's sets, with rungs of a part of the network that has not seen it."""
+def _honest_banks(trained: TrainedModel, network: Path | None) -> Callable[[Scene], Bank]:
+    """For each scene the model's sets; with a network, rungs of a part of it that has not seen the scene."""
     own = bank_of(trained)
+    if network is None:
+        return lambda scene: own
     rungs = [name.partition("@")[2] for name in own if name.startswith(f"{NETWORK}@")]
     backbone = read_backbone(network)
     head, speaks = choose_head(backbone, trained.classes.names)
