@@ -5,10 +5,11 @@ BIN    := $(VENV)/bin
 PIP    := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 DATA   ?= $(HOME)/.cache/anyscene/data
 BENCH  ?= metrics
+MINUTES ?= 30
 GIVEN  := $(if $(wildcard $(DATA)/CamVid),--data camvid:$(DATA)/CamVid --split val)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-env test-train setup clean
+.PHONY: help demo test check bench bench-env test-train setup hostile clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,7 +22,7 @@ $(VENV)/.product: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.product
-	$(BIN)/python $(PIP) -e '.[dev,video,report]'
+	$(BIN)/python $(PIP) -e '.[dev,video,report,server]'
 	touch $@
 
 $(VENV)/.train: $(VENV)/.dev
@@ -37,6 +38,9 @@ test: $(VENV)/.dev ## Run the tests (no torch, no downloaded data)
 test-train: $(VENV)/.train ## Run the tests that need torch
 	$(BIN)/python -m pytest -m train
 
+hostile: $(VENV)/.dev ## Attack anyscene for MINUTES=30 and print what came of it; goes on where it was stopped
+	$(BIN)/python -m tests.hostile.campaign --minutes $(MINUTES)
+
 check: $(VENV)/.dev ## Lint, types, layering
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,7 +49,7 @@ check: $(VENV)/.dev ## Lint, types, layering
 
 .venv-bench/.ready: pyproject.toml constraints.txt
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python $(PIP) -e '.[dev,report,train]' lightgbm
+	.venv-bench/bin/python $(PIP) -e '.[dev,report,train]' lightgbm litserve pycocotools supervision cvat-sdk label-studio-sdk
 	-.venv-bench/bin/python $(PIP) --no-deps pydensecrf2  # needs a compiler; its test is skipped without
 	.venv-bench/bin/python -m pip uninstall --quiet --yes opencv-python-headless
 	.venv-bench/bin/python $(PIP) --force-reinstall --no-deps opencv-contrib-python-headless
@@ -54,7 +58,7 @@ check: $(VENV)/.dev ## Lint, types, layering
 bench-env: .venv-bench/.ready ## Make .venv-bench, with the rivals that we compare with
 
 bench: .venv-bench/.ready ## Run one benchmark (BENCH=name DATA=folder of the unpacked data sets)
-	.venv-bench/bin/anyscene bench $(BENCH) $(GIVEN) --json bench-$(BENCH).json
+	.venv-bench/bin/python -m benchmarks $(BENCH) $(GIVEN) --json bench-$(BENCH).json
 
 clean: ## Remove what the targets above made
-	rm -rf .venv .venv-bench demo bench-*.json .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-bench demo bench-*.json hostile-state .pytest_cache .mypy_cache .ruff_cache

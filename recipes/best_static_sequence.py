@@ -27,15 +27,15 @@ from anyscene.learning.banks import load_banks, restrict
 from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Example
+from anyscene.learning.corpus_building import build_corpus
 from anyscene.learning.draft import Draft
 from anyscene.learning.guide import TAIL, least_budget
 from anyscene.learning.pool import Proposals, combine
 from anyscene.learning.proposals import set_prices
 from anyscene.learning.storage import sequence_from_arrays
-from anyscene.learning.train import build_corpus
+from anyscene.model.action_costs import costs_on_whole, coverage
 from anyscene.model.actions import begins_anew
-from anyscene.model.costs import costs_on_whole, coverage
-from anyscene.model.curves import cost_to_reach, score_against
+from anyscene.policy.curves import cost_to_reach, score_against
 
 WEIGHTS = {"area": (0.0, 0.0), "never behind": (1.0, 0.0), "never behind, and sooner": (1.0, 0.05)}
 """What is looked for: weights of the largest shortfall and of having S-M's best sooner, beside the area."""

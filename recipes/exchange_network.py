@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from anyscene.features.hypercolumn.backbone import MAIN, read_backbone
-from anyscene.features.hypercolumn.rungs import NETWORK, head_to_arrays
-from anyscene.model.modelfile import load_model, save_model
+from anyscene.features.hypercolumn.network import head_to_arrays
+from anyscene.features.hypercolumn.rung import NETWORK
+from anyscene.modelfile import load_model, save_model
 
 
 def main(model: Path, backbone: Path, dataset: str) -> None:

@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from anyscene.model.modelfile import load_model, save_model
+from anyscene.modelfile import load_model, save_model
 
 
 def main(model: Path, report: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from anyscene.evaluation.headline import describe
 from anyscene.evaluation.report.published import TABLES, TITLES
-from anyscene.evaluation.results import read_results
+from anyscene.evaluation.results_file import read_results
 
 PAGE = Path(__file__).parent.parent / "docs" / "results.md"
 BUDGETS_MS = (2, 5, 10, 20, 50, 100)

@@ -69,7 +69,7 @@ def model_file(streets, tmp_path_factory):
         threads=1,
     )
     path = tmp_path_factory.mktemp("models") / "small.anyscene"
-    train(streets, path, config)
+    train(streets, path, config, network=False)
     return path
 
 

@@ -1,5 +1,6 @@
 """What the documentation shows works: its blocks of shell and Python are run as they stand."""
 
+import json
 import os
 import re
 import subprocess
@@ -8,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from anyscene.learning.config import TrainConfig
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+NOTES = sorted((ROOT / "docs" / "research").glob("*.md"))
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -27,6 +31,7 @@ def runnable_blocks(text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}:{ROOT}")  # pages speak from the repository's root
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     namespace = {}  # the Python blocks of a page build on one another
     for language, code in runnable_blocks(page.read_text()):
@@ -37,7 +42,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
             exec(compile(code, str(page), "exec"), namespace)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES + NOTES, ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
@@ -47,6 +52,21 @@ def test_every_page_is_listed():
     index = (ROOT / "docs" / "index.md").read_text()
     for page in (ROOT / "docs").glob("*.md"):
         assert page.name == "index.md" or f"({page.name})" in index
+
+
+def test_every_research_note_has_its_date_and_is_listed():
+    index = (ROOT / "docs" / "research" / "index.md").read_text()
+    for note in NOTES:
+        assert note.name == "index.md" or re.match(r"\d{4}-\d\d-\d\d-", note.name)
+        assert note.name == "index.md" or f"({note.name})" in index, note.name
+
+
+def test_the_settings_of_training_are_listed_with_their_defaults():
+    page = (ROOT / "docs" / "learning.md").read_text()
+    listed = {
+        name: json.loads(default) for name, default in re.findall(r"^\| `(\w+)` \| (.*?) \|", page, re.M)
+    }
+    assert listed == TrainConfig().model_dump(mode="json")
 
 
 def test_which_blocks_are_run(monkeypatch):

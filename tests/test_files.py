@@ -1,10 +1,12 @@
+import errno
 import os
 import stat
+import subprocess
 
 import pytest
 
 from anyscene.errors import ConfigError
-from anyscene.files import cache_dir, write_atomically
+from anyscene.files import _HOST, cache_dir, remove_stale, write_atomically
 
 
 def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
@@ -69,3 +71,56 @@ def test_a_place_that_cannot_be_written_is_one_clear_sentence(tmp_path):
         write_atomically(tmp_path / "file" / "below"),
     ):
         pass
+
+
+def test_a_cache_folder_that_cannot_be_written_is_replaced_with_its_calibrations(
+    tmp_path, monkeypatch, caplog
+):
+    (tmp_path / "cache/calibration").mkdir(parents=True)
+    (tmp_path / "cache/calibration/key.json").write_text("{}")
+    monkeypatch.setenv("ANYSCENE_CACHE", str(tmp_path / "cache"))
+    # Whoever runs the tests as root may write anywhere but where the kernel says no.
+    monkeypatch.setattr("os.access", lambda path, mode: str(tmp_path) not in str(path))
+    found = cache_dir()
+    assert found != tmp_path / "cache"
+    assert (found / "calibration/key.json").read_text() == "{}"
+    assert "cannot be written" in caplog.text
+    assert cache_dir() == found
+    assert len(caplog.records) == 1
+
+
+def test_a_cache_folder_that_cannot_be_made_is_replaced(tmp_path, monkeypatch, caplog):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ANYSCENE_CACHE", str(tmp_path / "file/cache"))
+    assert cache_dir().is_dir()
+    assert "ANYSCENE_CACHE names another" in caplog.text
+
+
+def test_a_disk_that_is_full_is_one_clear_sentence_and_costs_nothing(tmp_path):
+    path = tmp_path / "result.bin"
+    path.write_bytes(b"old")
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    sentence = pytest.raises(ConfigError, match=r"cannot write .*result.bin: No space left on device")
+    with sentence, write_atomically(path) as file:
+        file.write(b"half")
+        raise full
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["result.bin"]
+
+
+def test_what_killed_processes_left_is_removed_by_the_next_write(tmp_path):
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    ours, theirs, foreign = (
+        f".{host}-{process}-{'0' * 16}.partial"
+        for host, process in [(_HOST, dead.pid), (_HOST, os.getppid()), ("0" * 8, dead.pid)]
+    )
+    for name in (ours, theirs, foreign, ".holiday.partial"):
+        (tmp_path / name).write_bytes(b"half")
+    with write_atomically(tmp_path / "new"):
+        pass
+    assert set(os.listdir(tmp_path)) == {theirs, foreign, ".holiday.partial", "new"}
+    os.utime(tmp_path / foreign, (0, 0))
+    remove_stale.cache_clear()
+    remove_stale(tmp_path)
+    assert set(os.listdir(tmp_path)) == {theirs, ".holiday.partial", "new"}

@@ -1,4 +1,7 @@
+import copy
 import json
+import pickle
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -17,30 +20,35 @@ CLASSES = Classes(("sky", "road", "tree"), np.array([[9, 99, 199], [128, 64, 128
 
 def labeling(labels, classes=CLASSES, **more):
     labels = np.asarray(labels, np.int16)
-    return Labeling(labels, np.full(labels.shape, 0.5, np.float32), classes, **more)
+    return Labeling(labels, classes, np.full(labels.shape, 0.5, np.float32), **more)
 
 
 def test_color_draws_each_class_in_its_colour_and_void_black():
     assert labeling([[0, 1, -1]]).color().tolist() == [[[9, 99, 199], [128, 64, 128], [0, 0, 0]]]
 
 
-def test_confidence_is_painted_when_it_is_first_asked_for_and_once():
-    painted = []
-
-    def paint():
-        painted.append(True)
-        return np.full((2, 3), 0.25, np.float32)
-
-    one = Labeling(np.zeros((2, 3), np.int16), paint, CLASSES)
-    assert not painted
-    assert one.confidence.mean() == one.confidence[0, 0] == 0.25
-    assert len(painted) == 1
+def test_a_labeling_is_plain_data():
+    one = labeling([[0, 1]], cost=2.0, trace=(Step("split", 1.0, 2.0, 3, 0.5),), deadline_met=True)
+    for same in (pickle.loads(pickle.dumps(one)), copy.deepcopy(one)):
+        assert same == one
+        assert same is not one
+    for other in (replace(one, cost=3.0), replace(one, confidence=None), labeling([[0, 2]], cost=2.0)):
+        assert other != one
+    assert one != "labels"
 
 
-def test_confidence_of_another_size_is_refused_when_it_is_painted():
-    one = Labeling(np.zeros((2, 3), np.int16), lambda: np.zeros((3, 2), np.float32), CLASSES)
-    with pytest.raises(DataError, match=r"confidence must be float32\[2, 3\]"):
-        _ = one.confidence
+def test_a_labeling_is_told_in_one_short_line():
+    assert repr(labeling([[0, 1, 1]], cost=2.04)) == "<Labeling 3x1, 3 classes, 0 steps, 2.0 ms>"
+    assert "late" in repr(labeling([[0]], deadline_met=False))
+    assert "prior" in repr(labeling([[0]], is_prior=True))
+
+
+def test_confidence_that_nobody_asked_for_is_not_there():
+    one = Labeling(np.zeros((2, 3), np.int16), CLASSES)
+    assert one.confidence is None
+    assert one.mean_confidence is None
+    with pytest.raises(ConfigError, match="confidence=True"):
+        one.require_confidence()
 
 
 def test_overlay_blends_the_colours_and_leaves_void_as_the_image_is():
@@ -98,7 +106,7 @@ def test_labels_are_saved_as_png_only(tmp_path, name):
 
 
 def test_json_tells_shares_cost_and_trace():
-    step = Step("split 0.3", predicted_ms=1.0, actual_ms=1.5, leaves=12, doubt=0.7)
+    step = Step("split 0.3", predicted_ms=1.0, actual_ms=1.5, leaves=12, mean_entropy=0.7)
     told = json.loads(labeling([[0, 0, 1, -1]], cost=3.5, trace=(step,), deadline_met=True).to_json())
     assert told == {
         "width": 4,
@@ -108,6 +116,8 @@ def test_json_tells_shares_cost_and_trace():
         "mean_confidence": 0.5,
         "cost_ms": 3.5,
         "deadline_met": True,
+        "is_prior": False,
+        "familiarity": None,
         "trace": [
             {"action": "split 0.3", "predicted_ms": 1.0, "actual_ms": 1.5, "leaves": 12, "mean_entropy": 0.7}
         ],
@@ -117,9 +127,9 @@ def test_json_tells_shares_cost_and_trace():
 def test_maps_of_the_wrong_type_or_size_are_refused():
     good = np.zeros((2, 3), np.int16)
     with pytest.raises(DataError, match=r"int16\[H, W\], found int64\[2, 3\]"):
-        Labeling(good.astype(np.int64), np.zeros((2, 3), np.float32), CLASSES)
+        Labeling(good.astype(np.int64), CLASSES)
     with pytest.raises(DataError, match=r"found float32\[3, 2\]"):
-        Labeling(good, np.zeros((3, 2), np.float32), CLASSES)
+        Labeling(good, CLASSES, np.zeros((3, 2), np.float32))
 
 
 def test_a_labeling_cannot_be_changed():

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from anyscene.learning.binning import fit_bins
+from anyscene.learning.corpus import Corpus, Example
+from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Pool, Split, Update
 from anyscene.model.chain import PARENT_BELIEF, Chain
-from anyscene.model.costs import ActionCosts
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.loss import Truth, truth_from_counts
 from anyscene.model.nodes import Nodes, nodes_from_layers
-from anyscene.model.rollout import Model
+from anyscene.policy.model import Model
 
 CLASSES = 4
 LAYERS = 4
@@ -43,7 +45,12 @@ def random_tree(random: np.random.Generator, layers: int = LAYERS, most_children
     return nodes_from_layers(parents, areas)
 
 
-def random_world(random: np.random.Generator, layers: int = LAYERS, most_children: int = 4) -> World:
+def random_world(
+    random: np.random.Generator,
+    layers: int = LAYERS,
+    most_children: int = 4,
+    sets: tuple[str, str] = SETS,
+) -> World:
     """Regions of mixed classes; the cheap set tells the class roughly, the dear one well."""
     tree = random_tree(random, layers, most_children)
     counts = np.zeros((tree.count, CLASSES), np.int64)
@@ -57,7 +64,7 @@ def random_world(random: np.random.Generator, layers: int = LAYERS, most_childre
     share = counts / counts.sum(axis=1, keepdims=True)
     features = {
         name: (share[:, :COLUMNS] + random.normal(scale=noise, size=(tree.count, COLUMNS))).astype(np.float32)
-        for name, noise in zip(SETS, (0.6, 0.1), strict=True)
+        for name, noise in zip(sets, (0.6, 0.1), strict=True)
     }
     return World(ArrayEvidence(tree, features), truth_from_counts(counts), counts)
 
@@ -93,12 +100,14 @@ def blend_chain(sources: Sequence[int]) -> Chain:
     return Chain(np.array(sources, np.int16), weights, bias, *nothing, no_value, no_roots)
 
 
-def random_model(random: np.random.Generator, max_steps: int = 8) -> Model:
+def random_model(
+    random: np.random.Generator, max_steps: int = 8, layers: int = LAYERS, sets: tuple[str, str] = SETS
+) -> Model:
     chains = (random_chain(random), random_chain(random, sources=(0, 1)))
     updates = [Update(chain, size) for chain in range(2) for size in (1, 5)]
     actions = (*(Split(threshold) for threshold in (0.0, 0.3, 0.6, 1.0)), *updates)
-    pool = Pool(SETS, chains, actions, CLASSES, LAYERS)
-    return Model(pool, some_costs(), np.full(CLASSES, 1 / CLASSES, np.float32), max_steps)
+    pool = Pool(sets, chains, actions, CLASSES, layers)
+    return Model(pool, some_costs(layers), np.full(CLASSES, 1 / CLASSES, np.float32), max_steps)
 
 
 def some_costs(layers: int = LAYERS) -> ActionCosts:
@@ -131,3 +140,18 @@ def walk_randomly(seed, steps):
             break
         state = model.advance(situation, int(random.choice(choices)), world.evidence)
     return world, model, state
+
+
+def worlds_to_learn_from(count=40):
+    random = np.random.default_rng(7)
+    return [random_world(random) for _ in range(count)]
+
+
+def learnable_corpus(worlds):
+    """Worlds as binned examples; the first ten are held out."""
+    bins = {name: fit_bins(np.concatenate([w.evidence.features[name] for w in worlds])) for name in SETS}
+    examples = []
+    for i, world in enumerate(worlds):
+        binned = {name: bins[name].apply(world.evidence.features[name]) for name in SETS}
+        examples.append(Example(str(i), ArrayEvidence(world.evidence.tree, binned), world.truth))
+    return Corpus(tuple(examples[10:]), tuple(examples[:10]), SETS, frozenset(), (), bins, CLASSES, LAYERS)

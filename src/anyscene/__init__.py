@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
-from anyscene.errors import AnysceneError, ConfigError, DataError, ImageError, ModelError
+from anyscene.errors import AnysceneError, ConfigError, DataError, ImageError, ModelError, StreamError
 
 if TYPE_CHECKING:
     from anyscene import data as data
     from anyscene import metrics as metrics
-    from anyscene.engine import load as load
     from anyscene.labeling import Labeling as Labeling
     from anyscene.labeling import Step as Step
     from anyscene.learning.train import train as train
+    from anyscene.streams.engine import load as load
+
+# ONNX Runtime reports to its maker unless this is set before it is imported; anyscene makes no network call.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+# Numba keeps compiled code beside the sources or in the user's cache, and fails where it can write neither.
+# Said before numba is imported, which may be any time after this.
+if "NUMBA_CACHE_DIR" not in os.environ and not os.access(os.path.dirname(__file__), os.W_OK):
+    from anyscene.files import room_for_compiled_code
+
+    os.environ["NUMBA_CACHE_DIR"] = str(room_for_compiled_code())
 
 __version__ = "0.1.0.dev0"
 
@@ -23,12 +33,12 @@ _LAZY = {
     "data": "anyscene.data",
     "Labeling": "anyscene.labeling:Labeling",
     "Step": "anyscene.labeling:Step",
-    "load": "anyscene.engine:load",
+    "load": "anyscene.streams.engine:load",
     "metrics": "anyscene.metrics",
     "train": "anyscene.learning.train:train",
 }
 
-__all__ = ["AnysceneError", "ConfigError", "DataError", "ImageError", "ModelError", *_LAZY]
+__all__ = ["AnysceneError", "ConfigError", "DataError", "ImageError", "ModelError", "StreamError", *_LAZY]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,57 +2,147 @@
 
 from __future__ import annotations
 
+import atexit
+import hashlib
+import logging
 import os
+import platform
+import re
 import secrets
+import shutil
+import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from anyscene.errors import ConfigError
 
+logger = logging.getLogger(__name__)
+
+STALE_SECONDS = 24 * 3600
+"""After so long, an unfinished file of another machine is what a killed process left behind."""
+
+_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+_PARTIAL = re.compile(r"\.(?P<host>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-[0-9a-f]{16}\.partial")
+"""Unfinished files name the machine and the process that writes them: others can tell whether it lives."""
+
 
 def cache_dir() -> Path:
-    """The user's cache folder for anyscene, not necessarily there yet.
+    """The user's cache folder for anyscene.
 
-    `ANYSCENE_CACHE` names it outright; otherwise it is `anyscene` in the XDG cache folder.
+    `ANYSCENE_CACHE` names it outright; otherwise it is `anyscene` in the XDG cache folder. Where it cannot be
+    written, as in many containers, a temporary folder with the same calibrations takes its place, for this
+    process and those that it starts.
     """
     if own := os.environ.get("ANYSCENE_CACHE"):
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "anyscene"
+        wanted = Path(own)
+    else:
+        wanted = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "anyscene"
+    if is_writable(wanted):
+        return wanted
+    made = temporary_folder()
+    with suppress(OSError, shutil.Error):
+        shutil.copytree(wanted / "calibration", made / "calibration")
+    os.environ["ANYSCENE_CACHE"] = str(made)
+    logger.warning(
+        "the cache folder %s cannot be written: what is measured and computed is lost at the end; "
+        "ANYSCENE_CACHE names another",
+        wanted,
+    )
+    return made
+
+
+def room_for_compiled_code() -> Path:
+    """Where numba may keep what it compiles, if not beside the sources."""
+    return cache_dir() / "compiled"
+
+
+def is_writable(folder: Path) -> bool:
+    """Tell whether files can be made in a folder, which is made if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def temporary_folder() -> Path:
+    """Make a folder that only this user can read and that is removed when this process ends."""
+    made = Path(tempfile.mkdtemp(prefix="anyscene-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 @contextmanager
-def write_atomically(path: str | Path) -> Iterator[BinaryIO]:
+def write_atomically(path: str | Path, sync: bool = True) -> Iterator[BinaryIO]:
     """Open `path` for writing bytes; it appears, whole, only when the block ends well.
 
     Missing folders are made. When the block raises, whatever `path` held before is still there. Links and
     devices, such as /dev/stdout, are written through, never replaced.
+    sync : whether to wait until the disk has the bytes; without, a file that a power cut damages takes the
+    place of the one before.
     """
     path = Path(path)
     if path.is_dir():
         raise ConfigError(f"cannot write {path}: it is a folder; name a file")
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        with _open(path, "wb", path) as file:
-            yield file
-        return
-    # Not the tempfile module: its files are readable by their owner only, whatever the umask says.
-    partial = path.parent / f".{secrets.token_hex(8)}.partial"
-    file = _open(partial, "xb", path)
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    with _told_as_one_sentence(path):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            with open(path, "wb") as file:
+                yield file
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_stale(path.parent)
+        # Not the tempfile module: its files are readable by their owner only, whatever the umask says.
+        partial = path.parent / f".{_HOST}-{os.getpid()}-{secrets.token_hex(8)}.partial"
+        try:
+            with open(partial, "xb") as file:
+                yield file
+                file.flush()
+                if sync:
+                    os.fsync(file.fileno())
+            os.replace(partial, path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
 
 
-def _open(place: Path, mode: Literal["wb", "xb"], wanted: Path) -> BinaryIO:
+@cache
+def remove_stale(folder: Path) -> None:
+    """Remove unfinished files of killed processes from a folder; once a process, as listing it takes time."""
+    for partial in folder.glob(".*.partial"):
+        with suppress(OSError):  # another process was first, or the folder cannot be changed
+            if _is_stale(partial):
+                partial.unlink()
+
+
+def is_unfinished(path: Path) -> bool:
+    """Tell whether a file is named as one that is being written."""
+    return _PARTIAL.fullmatch(path.name) is not None
+
+
+def _is_stale(partial: Path) -> bool:
+    """Whether the process that began to write a file is gone, as far as can be told from here."""
+    found = _PARTIAL.fullmatch(partial.name)
+    if found is None:
+        return False
+    if found["host"] != _HOST:
+        return time.time() - partial.stat().st_mtime > STALE_SECONDS
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        return open(place, mode)
+        os.kill(int(found["process"]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):  # it is somebody else's
+        return False
+    return False
+
+
+@contextmanager
+def _told_as_one_sentence(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise ConfigError(f"cannot write {wanted}: {error.strerror}; choose another place") from error
+        reason = error.strerror or error
+        raise ConfigError(f"cannot write {path}: {reason}; choose another place, or make room") from error

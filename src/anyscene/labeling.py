@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -15,7 +14,12 @@ from PIL import Image
 
 from anyscene.data.classes import VOID, VOID_COLOR, Classes
 from anyscene.errors import ConfigError, DataError
+from anyscene.exports import other_tools
+from anyscene.exports.cityscapes import label_ids
+from anyscene.exports.coco import LabeledFile, coco_document
+from anyscene.exports.outlines import rings
 from anyscene.files import write_atomically
+from anyscene.marks import picture_mark
 
 VOID_ID = 255
 """What void is called in files of ids, which hold bytes and so cannot hold -1."""
@@ -25,63 +29,82 @@ VOID_ID = 255
 class Step:
     """One action that was taken on the way to a labeling.
 
-    leaves : how many there were after it. doubt : their `mean_entropy`, or a function that works it out.
+    leaves : how many leaves there were after it. mean_entropy : the entropy of their beliefs in nats,
+    weighted by area; None where the labels did not need these beliefs.
     """
 
     action: str
     predicted_ms: float
     actual_ms: float
     leaves: int
-    doubt: float | Callable[[], float] = field(repr=False)
-
-    @cached_property
-    def mean_entropy(self) -> float:
-        """The entropy of the leaves' beliefs after the action, in nats, weighted by area."""
-        return self.doubt() if callable(self.doubt) else self.doubt
-
-    def to_dict(self) -> dict[str, str | float]:
-        """All of it, by name."""
-        named = {field: getattr(self, field) for field in ("action", "predicted_ms", "actual_ms", "leaves")}
-        return {**named, "mean_entropy": self.mean_entropy}
+    mean_entropy: float | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Labeling:
-    """A class for every pixel, how sure we are of it, and what it took.
+    """A class for every pixel, and what it took; plain arrays and numbers that can be compared and pickled.
 
-    labels: int16[H, W], ids of `classes`; VOID where there is no answer.
-    sureness: what `confidence` shows, or a function that paints it when it is first asked for.
-    cost: milliseconds from the call to the label map.
-    trace: the actions taken, in order.
-    deadline_met: None where there was no deadline.
+    labels : int16[H, W], ids of `classes`; VOID where there is no answer.
+    classes : names and colours of the ids.
+    confidence : float32[H, W], the probability that each label is right; None where nobody asked for it.
+    cost : milliseconds from the call to the label map.
+    trace : the actions taken, in order.
+    deadline_met : whether the labels were there in time; None where there was no deadline.
+    is_prior : whether there was no time to look at the image, so that all pixels have the likeliest class.
+    familiarity : how much the image is like the training images, from 0 to 1; near 0, confidence means
+    nothing. None under a deadline, and where the model cannot say.
+    age_ms : for a frame of a stream, how long before it the newest frame came that was looked at.
     """
 
     labels: NDArray[np.int16]
-    sureness: NDArray[np.float32] | Callable[[], NDArray[np.float32]]
     classes: Classes
+    confidence: NDArray[np.float32] | None = None
     cost: float = 0.0
     trace: tuple[Step, ...] = ()
     deadline_met: bool | None = None
+    is_prior: bool = False
+    familiarity: float | None = None
+    age_ms: float | None = None
 
     def __post_init__(self) -> None:
         # Values are not looked at: at 12 megapixels that would be paid for out of the deadline.
         if self.labels.ndim != 2 or self.labels.dtype != np.int16:
             raise DataError(f"labels must be int16[H, W], found {self.labels.dtype}{list(self.labels.shape)}")
-        if isinstance(self.sureness, np.ndarray):
-            self._check(self.sureness)
-
-    @cached_property
-    def confidence(self) -> NDArray[np.float32]:
-        """The probability that each label is right, float32[H, W]."""
-        return self.sureness if isinstance(self.sureness, np.ndarray) else self._check(self.sureness())
-
-    def _check(self, confidence: NDArray[np.float32]) -> NDArray[np.float32]:
-        if confidence.shape != self.labels.shape or confidence.dtype != np.float32:
+        sure = self.confidence
+        if sure is not None and (sure.shape != self.labels.shape or sure.dtype != np.float32):
             raise DataError(
                 f"confidence must be float32{list(self.labels.shape)} like the labels, "
-                f"found {confidence.dtype}{list(confidence.shape)}"
+                f"found {sure.dtype}{list(sure.shape)}"
             )
-        return confidence
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Labeling):
+            return NotImplemented
+        maps = ("labels", "confidence")
+        plain = [part.name for part in fields(self) if part.name not in maps]
+        return all(getattr(self, name) == getattr(other, name) for name in plain) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in maps
+        )
+
+    def __repr__(self) -> str:
+        height, width = self.labels.shape
+        late = " late" if self.deadline_met is False else ""
+        prior = " the prior" if self.is_prior else ""
+        return (
+            f"<Labeling{prior} {width}x{height}, {len(self.classes)} classes, {len(self.trace)} steps, "
+            f"{self.cost:.1f} ms{late}>"
+        )
+
+    def require_confidence(self) -> NDArray[np.float32]:
+        """Return `confidence`, or raise where nobody asked for it."""
+        if self.confidence is None:
+            raise ConfigError("this labeling has no confidence; ask for it: label(image, confidence=True)")
+        return self.confidence
+
+    @property
+    def mean_confidence(self) -> float | None:
+        """The mean of `confidence`; None where nobody asked for it."""
+        return None if self.confidence is None else float(self.confidence.mean())
 
     def color(self) -> NDArray[np.uint8]:
         """The labels in the classes' colours, uint8[H, W, 3]; void is black."""
@@ -120,22 +143,60 @@ class Labeling:
         picture = Image.fromarray(ids)
         picture.putpalette(palette.tobytes())
         with write_atomically(path) as file:
-            picture.save(file, "PNG")
+            picture.save(file, "PNG", **picture_mark("PNG"))
+
+    def masks(self) -> dict[str, NDArray[np.bool_]]:
+        """Where each class is seen: bool[H, W] by name, for those that are."""
+        seen = np.unique(self.labels[self.labels >= 0]).tolist()
+        return {self.classes.names[index]: self.labels == index for index in seen}
+
+    def polygons(self, tolerance: float = 1.0) -> dict[str, list[list[NDArray[np.float64]]]]:
+        """The outlines of each class that is seen, by name: its parts, each an outline and its holes.
+
+        A line is float64[points, 2], (x, y). tolerance : how far in pixels it may lie from the true edge.
+        """
+        return {name: rings(mask, tolerance) for name, mask in self.masks().items()}
+
+    def to_coco(self, file_name: str = "") -> dict[str, Any]:
+        """A COCO document of this one image, with run-length codes, one annotation a class.
+
+        `anyscene.exports.coco` has `coco_document` for many images, and `panoptic_document`.
+        """
+        return coco_document([LabeledFile(file_name, self.labels)], self.classes)
+
+    def to_cityscapes(self) -> NDArray[np.uint8]:
+        """Cityscapes' label ids uint8[H, W]; 0 for classes that it does not have."""
+        return label_ids(self.labels, self.classes)
+
+    def to_supervision(self) -> Any:
+        """A `supervision.Detections` with a row for each class that is seen; needs supervision."""
+        return other_tools.to_supervision(self.labels, self.classes, self.confidence)
+
+    def to_fiftyone(self) -> Any:
+        """A `fiftyone.Segmentation`; needs FiftyOne. `other_tools.fiftyone_targets` names its values."""
+        return other_tools.to_fiftyone(self.labels)
+
+    def shares(self) -> dict[str, float]:
+        """The share of the pixels that each class has."""
+        tallies = np.bincount(self.labels.ravel() + 1, minlength=len(self.classes) + 1)
+        shares = (tallies[1:] / max(1, tallies.sum())).tolist()
+        return dict(zip(self.classes.names, shares, strict=True))
 
     def to_json(self) -> str:
         """Everything but the two maps, as JSON: size, share of each class, cost, trace."""
         height, width = self.labels.shape
-        tallies = np.bincount(self.labels.ravel() + 1, minlength=len(self.classes) + 1)
-        void, *shares = (tallies / max(1, tallies.sum())).tolist()
+        shares = self.shares()
         return json.dumps(
             {
                 "width": width,
                 "height": height,
-                "shares": dict(zip(self.classes.names, shares, strict=True)),
-                "void_share": void,
-                "mean_confidence": float(self.confidence.mean()) if self.confidence.size else None,
+                "shares": shares,
+                "void_share": float((self.labels == VOID).mean()) if self.labels.size else 0.0,
+                "mean_confidence": self.mean_confidence,
                 "cost_ms": self.cost,
                 "deadline_met": self.deadline_met,
-                "trace": [step.to_dict() for step in self.trace],
+                "is_prior": self.is_prior,
+                "familiarity": self.familiarity,
+                "trace": [asdict(step) for step in self.trace],
             }
         )

@@ -6,7 +6,7 @@ import time
 from typer.testing import CliRunner
 
 from anyscene.apps.main import app
-from anyscene.features.costs import load_calibration
+from anyscene.costs.calibration_file import load_calibration
 
 
 def test_a_quick_calibration_takes_seconds_and_is_kept():

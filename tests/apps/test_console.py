@@ -1,9 +1,11 @@
 import io
 import json
 import os
+import re
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from anyscene.apps import console
 
@@ -42,7 +44,7 @@ def test_json_goes_where_it_was_asked_for(tmp_path, capsys):
     console.emit_json({"näme": 1}, "-")
     assert json.loads(capsys.readouterr().out) == {"näme": 1}
     console.emit_json({"näme": 1}, str(tmp_path / "out.json"))
-    assert json.loads((tmp_path / "out.json").read_text()) == {"näme": 1}
+    assert json.loads((tmp_path / "out.json").read_text())["näme"] == 1
 
 
 def test_json_holds_file_names_that_are_not_utf8(tmp_path, capsys):
@@ -50,9 +52,30 @@ def test_json_holds_file_names_that_are_not_utf8(tmp_path, capsys):
     console.emit_json({"path": name}, "-")
     assert json.loads(capsys.readouterr().out) == {"path": name}
     console.emit_json({"path": name}, str(tmp_path / "out.json"))
-    assert json.loads((tmp_path / "out.json").read_text()) == {"path": name}
+    assert json.loads((tmp_path / "out.json").read_text())["path"] == name
 
 
 def test_numbers_that_json_lacks_are_refused():
     with pytest.raises(ValueError, match="not JSON compliant"):
         console.emit_json({"value": float("nan")}, "-")
+
+
+EVIL = "\x1b]52;c;aGk=\x07\x9b2J\u202eexe.\udcff"
+
+
+def test_what_commands_a_terminal_is_shown_and_not_obeyed():
+    made = io.StringIO()
+    screen = console.Screen(file=made, force_terminal=True, width=200)
+    screen.print(console.table(EVIL, (EVIL, "n"), [(EVIL, 1)]))
+    screen.print(Text.assemble((EVIL, "bold red")))
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", made.getvalue())
+    assert not set(shown) & set("\x1b\x07\x9b\u202e\udcff")
+    assert "\\x1b]52;c;aGk=" in shown
+    assert console.printable("two\nlines, ünïcode 🚗") == "two\nlines, ünïcode 🚗"
+
+
+def test_json_on_a_terminal_is_harmless_and_still_json(capsys):
+    console.emit_json({"name": EVIL}, "-")
+    text = capsys.readouterr().out
+    assert not set(text) & set("\x1b\x07\x9b\u202e\udcff")
+    assert json.loads(text) == {"name": EVIL}

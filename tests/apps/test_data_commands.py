@@ -6,13 +6,13 @@ import sys
 
 import numpy as np
 import pytest
-from tests.data.trees import folder, picture, save
 from typer.testing import CliRunner
 
 from anyscene.apps.contact_sheet import draw_sheet
 from anyscene.apps.main import app
 from anyscene.data import Classes, Scene, read_image
 from anyscene.data.palettes import distinct_colors
+from tests.data.trees import folder, picture, save
 
 IDS = [f"scene{number}" for number in range(20)]
 

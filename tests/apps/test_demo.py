@@ -41,7 +41,8 @@ def test_every_picture_of_the_page_is_there(shown):
 
 def test_budgets_times_steps_and_accuracy_are_told(shown):
     folder, output = shown
-    photograph, streets = json.loads((folder / "rows.json").read_text()).values()
+    told = json.loads((folder / "rows.json").read_text())
+    photograph, streets = (group for name, group in told.items() if name != "comment")
     for group in (photograph, streets):
         assert [row["budget_ms"] for row in group["budgets"]] == list(demo.BUDGETS)
     assert all(row["accuracy"] is None for row in photograph["budgets"])
@@ -54,3 +55,24 @@ def test_the_curve_has_accuracy_for_streets_alone(shown):
     page = (shown[0] / "index.html").read_text()
     assert page.count("<polyline") == 3
     assert page.count("pixels right, ") == 1
+
+
+def test_every_picture_has_a_legend_of_what_is_seen(shown):
+    page = (shown[0] / "index.html").read_text()
+    legends = re.findall(r"<div><p>(.*?)</p>", page)
+    assert len(legends) == 3
+    for legend in legends:
+        shares = [int(share) for share in re.findall(r" (\d+)%</span>", legend)]
+        assert 90 <= sum(shares) <= 105
+        assert shares == sorted(shares, reverse=True)
+
+
+def test_the_axis_shows_the_gain_and_the_page_says_what_to_try_next(shown):
+    page = (shown[0] / "index.html").read_text()
+    values = [
+        float(y)
+        for points in re.findall(r'polyline points="([^"]+)"', page)
+        for y in (pair.split(",")[1] for pair in points.split())
+    ]
+    assert max(values) - min(values) > 30  # of 194 pixels
+    assert "anyscene label photo.jpg --overlay" in page

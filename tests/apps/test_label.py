@@ -2,8 +2,11 @@
 
 import json
 import os
+import shutil
 import struct
+import time
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from typer.testing import CliRunner
 
 from anyscene.apps.main import app
 from anyscene.apps.sources import find_sources
+from anyscene.data import runs
 from anyscene.errors import ConfigError
 
 
@@ -61,7 +65,11 @@ def test_a_folder_keeps_its_names_and_structure(label, photos, tmp_path, engine)
     }
     stems = ("photos/a", "photos/b", "photos/inner/c.v2")
     kinds = (".png", ".overlay.png", ".confidence.png", ".trace.json")
-    assert made == {f"{stem}{kind}" for stem in stems for kind in kinds} | {"anyscene-label.json"}
+    assert made == {f"{stem}{kind}" for stem in stems for kind in kinds} | {
+        "anyscene-label.json",
+        "classes.json",
+        "records.jsonl",
+    }
     ids = np.asarray(Image.open(tmp_path / "out/photos/a.png"))
     assert ids.shape == (90, 120)
     assert ids.max() < len(engine.classes)
@@ -176,9 +184,8 @@ def video(streets, tmp_path):
     return path
 
 
-@pytest.mark.parametrize("carry", [False, True])
-def test_a_video_becomes_a_folder_of_frames(label, video, tmp_path, carry):
-    done = label(video, "--trace", *(["--carry"] if carry else []))
+def test_a_video_becomes_a_folder_of_frames(label, video, tmp_path):
+    done = label(video, "--trace")
     assert done.exit_code == 0, done.output
     frames = sorted((tmp_path / "out/drive").glob("*[0-9].png"))
     assert [frame.name for frame in frames] == [f"{index:06d}.png" for index in range(6)]
@@ -191,3 +198,200 @@ def test_workers_share_the_files(label, photos, tmp_path):
     done = label(photos, "--workers", 2, "--json", tmp_path / "summary.json")
     assert done.exit_code == 0, done.output
     assert json.loads((tmp_path / "summary.json").read_text())["labelled"] == 3
+
+
+def test_a_photo_is_never_replaced_by_its_labels(label, photos, tmp_path):
+    before = {path: path.read_bytes() for path in photos.rglob("*") if path.is_file()}
+    for sources, out in (([photos / "a.png"], photos), ([photos], tmp_path), ([photos / "*.png"], photos)):
+        done = label(*sources, "--overlay", out=out)
+        assert isinstance(done.exception, ConfigError), done.output
+        assert "is read by this command" in str(done.exception)
+    assert {path: path.read_bytes() for path in photos.rglob("*") if path.is_file()} == before
+
+
+def test_files_that_lie_where_results_would_go_are_kept(label, photos, tmp_path):
+    for kind in (".png", ".overlay.png"):
+        own = tmp_path / "out" / f"b{kind}"
+        own.parent.mkdir(exist_ok=True)
+        own.write_bytes((photos / "a.png").read_bytes())
+        done = label(photos / "b.jpg", "--overlay", "--redo")
+        assert f"b{kind} is there already and was not written by anyscene" in str(done.exception)
+        own.unlink()
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_two_results_of_one_name_are_refused(label, photos, tmp_path):
+    Image.open(photos / "a.png").save(photos / "b.overlay.png")
+    done = label(photos / "b.jpg", photos / "b.overlay.png", "--overlay")
+    assert "would both be labelled into" in str(done.exception)
+    assert not (tmp_path / "out").exists()
+    assert label(photos / "b.jpg", photos / "b.overlay.png").exit_code == 0
+
+
+def test_a_video_and_pictures_do_not_share_a_folder(label, photos, tmp_path):
+    (tmp_path / "photos.mp4").write_bytes(b"")
+    done = label(photos, tmp_path / "photos.mp4")
+    assert "would both be labelled into" in str(done.exception)
+
+
+def test_results_among_the_photos_are_not_labelled_the_next_time(label, photos, tmp_path):
+    (photos / "a.png").unlink()
+    (photos / "inner/c.v2.png").unlink()
+    for labelled_before in (0, 1):
+        done = label(photos, "--json", "-", out=tmp_path)
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["labelled_before"] == labelled_before
+
+
+def records(out):
+    return [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
+
+
+def test_every_image_has_a_record_and_ids_have_names(label, photos, tmp_path, engine):
+    (photos / "bad.jpg").write_bytes(b"no picture")
+    done = label(photos, "--budget", "500ms", "--confidence", "--json", "-")
+    assert done.exit_code == 1
+    found = {Path(one["file"]).name: one for one in records(tmp_path / "out")}
+    assert len(found) == 4
+    one = found["a.png"]
+    assert (one["status"], one["width"], one["height"], one["budget_ms"]) == ("labelled", 120, 90, 500)
+    assert 0 < one["ms"] < 500
+    assert one["plan"]
+    assert sum(one["shares"].values()) == pytest.approx(1)
+    assert 0 < one["confidence"] <= 1
+    assert np.asarray(Image.open(one["result"])).shape == (90, 120)
+    assert found["bad.jpg"]["status"] == "failed"
+    assert "bad.jpg" in found["bad.jpg"]["error"]
+    told = json.loads(done.stdout)["records"]
+    assert {one["file"] for one in told} == {one["file"] for one in found.values()}
+    classes = json.loads((tmp_path / "out/classes.json").read_text())
+    assert classes["names"] == list(engine.classes.names)
+
+
+def test_a_record_that_was_cut_short_is_passed_over_and_the_latest_counts(label, photos, tmp_path):
+    label(photos / "a.png", "--budget", "300ms")
+    with open(tmp_path / "out/records.jsonl", "a") as file:
+        file.write('{"file": "half a li')
+    assert label(photos / "a.png", photos / "b.jpg", "--budget", "300ms", "--redo").exit_code == 0
+    assert [Path(one["file"]).name for one in records(tmp_path / "out")] == ["a.png", "b.jpg"]
+
+
+def test_results_can_be_learned_from(label, photos, tmp_path):
+    label(photos)
+    data = tmp_path / "data"
+    shutil.copytree(photos, data / "images")
+    shutil.copytree(tmp_path / "out/photos", data / "labels")
+    shutil.copy(tmp_path / "out/classes.json", data)
+    assert CliRunner().invoke(app, ["data", "check", f"folder:{data}"]).exit_code == 0
+
+
+def test_one_photo_says_where_its_labels_are_and_what_is_seen(label, photos, tmp_path):
+    said = label(photos / "a.png").output
+    assert str(tmp_path / "out/a.png") in said.replace("\n", "")
+    assert "120x90 in " in said
+    assert "% sure: " in said
+    assert "%, " in said
+
+
+def test_nothing_to_do_takes_no_model(label, photos, monkeypatch):
+    label(photos)
+    monkeypatch.setattr("anyscene.apps.label_jobs.load", lambda *_: pytest.fail("it was loaded"))
+    done = label(photos, "--json", "-")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["labelled_before"] == 3
+
+
+def test_the_same_error_is_told_once(label, photos):
+    for index in range(5):
+        (photos / f"bad{index}.jpg").write_bytes(b"")
+    done = label(photos)
+    assert done.exit_code == 1
+    assert done.output.count("the file is empty") == 1
+    assert "(and 4 more for the same reason)" in done.output
+
+
+def test_a_full_disk_stops_the_job_and_names_the_output(label, photos, tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    label(photos / "a.png")
+    monkeypatch.setattr("anyscene.labeling.write_atomically", full)
+    done = label(photos, "--redo")
+    assert isinstance(done.exception, ConfigError)
+    assert f"cannot write {tmp_path / 'out/photos/a.png'}: No space left" in str(done.exception)
+
+
+def test_until_above_one_is_refused_once(label, photos):
+    done = label(photos, "--until", "2")
+    assert done.exit_code == 2
+    assert done.output.count("--until") <= 2
+
+
+def test_paths_from_a_list(label, photos, tmp_path):
+    listing = tmp_path / "list.txt"
+    listing.write_text(f"{photos / 'a.png'}\n\n{photos / 'inner'}\n")
+    done = label("--files-from", listing, "--json", "-")
+    assert json.loads(done.stdout)["labelled"] == 2
+    listing.write_text(f"{photos / 'b.jpg'}\0")
+    assert json.loads(label("--files-from", listing, "--json", "-").stdout)["labelled"] == 1
+    assert isinstance(label("--files-from", tmp_path / "none").exception, ConfigError)
+    assert isinstance(label().exception, ConfigError)
+
+
+def test_coco_json_lines_and_cityscapes(label, photos, tmp_path):
+    done = label(photos, "--format", "coco", "--format", "jsonl", "--format", "cityscapes")
+    assert done.exit_code == 0, done.output
+    out = tmp_path / "out"
+    ids = {str(photos / name): np.asarray(Image.open(out / "photos" / to)) for name, to in RESULTS.items()}
+    document = json.loads((out / "annotations.coco.json").read_text())
+    assert {image["file_name"] for image in document["images"]} == set(ids)
+    files = {image["id"]: image["file_name"] for image in document["images"]}
+    for mark in document["annotations"]:
+        found = ids[files[mark["image_id"]]] == mark["category_id"] - 1
+        np.testing.assert_array_equal(runs.decode(mark["segmentation"]), found)
+    for line in (out / "segments.jsonl").read_text().splitlines():
+        one = json.loads(line)
+        assert sum(segment["area"] for segment in one["segments"]) == ids[one["file"]].size
+    cityscapes = np.asarray(Image.open(out / "photos/a_labelIds.png"))
+    sky = json.loads((out / "classes.json").read_text())["names"].index("sky")
+    np.testing.assert_array_equal(cityscapes == 23, ids[str(photos / "a.png")] == sky)
+
+
+RESULTS = {"a.png": "a.png", "b.jpg": "b.png", "inner/c.v2.png": "inner/c.v2.png"}
+
+
+def test_overlays_have_a_legend_below_and_outlines(label, photos, tmp_path):
+    label(photos / "a.png", "--overlay", "--opacity", "0")
+    drawn = np.asarray(Image.open(tmp_path / "out/a.overlay.png"))
+    photo = np.asarray(Image.open(photos / "a.png"))
+    assert drawn.shape[0] > 90
+    assert drawn.shape[1] == 120
+    differs = (drawn[:90] != photo).any(axis=2)
+    ids = np.asarray(Image.open(tmp_path / "out/a.png")).astype(int)
+    step = np.abs(np.diff(ids, axis=1)) > 0
+    assert differs[:, 1:][step].mean() > 0.9
+    assert differs.mean() < 0.6
+    assert (drawn[90:] == 255).mean() > 0.3
+
+
+def test_a_total_is_shared_fairly_and_held(label, photos, tmp_path):
+    for index in range(8):
+        shutil.copy(photos / "a.png", photos / f"more{index}.png")
+    begun = time.monotonic()
+    done = label(photos, "--total", "20s", "--json", "-")
+    assert time.monotonic() - begun < 20
+    budgets = [one["budget_ms"] for one in json.loads(done.stdout)["records"]]
+    assert all(budget > 20_000 / 11 * 0.5 for budget in budgets)
+    late = label(photos, "--total", "0.001ms", "--redo", "--json", "-")
+    assert late.exit_code == 1
+    assert "no time was left" in late.output
+
+
+def test_a_video_without_frames_is_named(label, tmp_path):
+    av = pytest.importorskip("av")
+    with av.open(str(tmp_path / "none.mp4"), "w") as container:
+        stream = container.add_stream("mpeg4", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+    done = label(tmp_path / "none.mp4")
+    assert done.exit_code == 1, done.output
+    assert "none.mp4" in done.output

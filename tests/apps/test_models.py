@@ -11,7 +11,7 @@ from anyscene.apps.main import app
 from anyscene.apps.models import LICENCES, SHOWN_MS
 from anyscene.engine import loading
 from anyscene.errors import ModelError
-from anyscene.model.modelfile import load_model, save_model
+from anyscene.modelfile import load_model, save_model
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def shipped(model_file, tmp_path, monkeypatch):
 
 def test_scores_curve_size_and_terms_of_the_data(shipped):
     done = CliRunner().invoke(app, ["models", "--json", "-"])
-    camvid, default = json.loads(done.stdout)
+    camvid, default = json.loads(done.stdout)["models"]
     assert (camvid["name"], camvid["data"], camvid["default"]) == ("camvid", "camvid", False)
     assert camvid["val"]["pixel"] == 0.912
     assert camvid["bytes"] == (shipped / "camvid.anyscene").stat().st_size

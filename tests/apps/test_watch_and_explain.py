@@ -1,5 +1,6 @@
 """`anyscene watch` and `anyscene explain`: a labeling step by step."""
 
+import os
 import re
 
 import pytest
@@ -49,3 +50,9 @@ def test_explain_writes_one_page_that_needs_nothing_else(engine, model_file, pic
     assert "street &lt;1&gt;.png" in page
     assert not re.search(r'(src|href)="(?!data:|#)', page)
     assert page.count("data:image/webp") == 3 * page.count("<h3")
+
+
+def test_explain_shows_a_picture_whose_name_is_no_text(engine, model_file, picture, tmp_path):
+    odd = picture.rename(tmp_path / os.fsdecode(b"caf\xe9.png"))
+    invoke("explain", odd, "--model", model_file, "-o", tmp_path / "page")
+    assert "caf\\udce9" in (tmp_path / "page" / "index.html").read_text()

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from anyscene.benchmarks.deadline import expected_calibration_error, is_late, reliability
 from anyscene.data import Classes
 from anyscene.labeling import Labeling
+from benchmarks.deadline import expected_calibration_error, is_late, reliability
 
 CLASSES = Classes(("sky", "road"), np.zeros((2, 3), np.uint8))
 
 
 def labeling(labels, confidence, cost=0.0):
-    return Labeling(np.array([labels], np.int16), np.array([confidence], np.float32), CLASSES, cost)
+    return Labeling(np.array([labels], np.int16), CLASSES, np.array([confidence], np.float32), cost)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene import benchmarks
-from anyscene.benchmarks.figures import Bar, Figure, Report, Request, describe_machine, missing
+import benchmarks
 from anyscene.errors import ConfigError
+from benchmarks.figures import Bar, Figure, Report, Request, describe_machine, missing
 
 
 def figure(value, name="speed", skipped=None):
@@ -90,5 +90,5 @@ def test_an_unknown_bench_is_one_clear_sentence():
 
 @pytest.mark.parametrize("name", benchmarks.BENCHES)
 def test_every_listed_bench_can_be_imported(name):
-    module = pytest.importorskip(f"anyscene.benchmarks.{name}", exc_type=ModuleNotFoundError)
+    module = pytest.importorskip(f"benchmarks.{name}", exc_type=ModuleNotFoundError)
     assert callable(module.run)

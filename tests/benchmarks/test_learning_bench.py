@@ -5,9 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.learning.test_train import costs, data, trained  # noqa: F401  fixtures
 
-from anyscene.benchmarks.learning import (
+from anyscene.engine.loading import find_model
+from anyscene.features.hypercolumn.backbone import read_backbone, shipped_backbone, write_backbone
+from anyscene.features.hypercolumn.image_keys import image_key
+from anyscene.features.hypercolumn.ladder import HonestLadder
+from anyscene.features.hypercolumn.rung import Rung
+from anyscene.learning.config import TrainConfig
+from anyscene.modelfile import load_model
+from benchmarks.learning import (
     BY_DEADLINE,
     _as_shipped,
     _bootstrap,
@@ -16,12 +22,7 @@ from anyscene.benchmarks.learning import (
     areas,
     compare,
 )
-from anyscene.engine.loading import find_model
-from anyscene.features.hypercolumn.backbone import read_backbone, shipped_backbone, write_backbone
-from anyscene.features.hypercolumn.keys import image_key
-from anyscene.features.hypercolumn.rungs import HonestLadder
-from anyscene.learning.config import TrainConfig
-from anyscene.model.modelfile import load_model
+from tests.learning.test_train import costs, data, trained  # noqa: F401  fixtures
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +96,7 @@ def test_a_scene_that_the_network_has_seen_is_looked_at_by_a_part_that_has_not(t
     write_backbone(tmp_path / "n.backbone", replace(shipped, seen={**seen, "b": frozenset()}))
     model = load_model(find_model("camvid"))
     banks = _honest_banks(model, tmp_path / "n.backbone")
-    ladder = HonestLadder(shipped, "camvid", ["200"], bare=True)
+    ladder = HonestLadder(shipped, "camvid", [Rung(0.2)], bare=True)
     for scene, part in ((first, "b"), (second, "train")):
         bank = banks(scene)
         assert set(bank) == set(model.model.pool.sets)

@@ -1,5 +1,5 @@
-from anyscene.benchmarks import metrics
-from anyscene.benchmarks.figures import Request
+from benchmarks import metrics
+from benchmarks.figures import Request
 
 
 def test_the_bench_counts_as_scikit_learn_does_and_scales_to_the_test_sets_size():

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from anyscene.benchmarks import models
-from anyscene.benchmarks.figures import Request
 from anyscene.errors import ConfigError
+from benchmarks import models
+from benchmarks.figures import Request
 
 HEADLINE = {
     "him_cost_share": {"90": 0.02, "99": 0.2, "100": None},

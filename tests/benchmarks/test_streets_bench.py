@@ -1,5 +1,5 @@
-from anyscene.benchmarks import streets
-from anyscene.benchmarks.figures import Request
+from benchmarks import streets
+from benchmarks.figures import Request
 
 
 def test_the_bench_counts_scenes_a_second(monkeypatch):

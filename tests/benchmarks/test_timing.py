@@ -1,10 +1,6 @@
 import time
 
-import cv2
-import numba
-import pytest
-
-from anyscene.benchmarks.timing import Timings, interleave, one_thread
+from benchmarks.timing import Timings, interleave
 
 
 def test_rivals_take_turns_and_the_first_call_of_each_does_not_count():
@@ -25,19 +21,3 @@ def test_what_takes_longer_is_slower_even_on_a_busy_machine():
     timings = interleave({"short": lambda: time.sleep(0.005), "long": lambda: time.sleep(0.05)}, rounds=3)
     assert timings.speedup("short", "long") > 1
     assert timings.median("long") >= 0.05
-
-
-def test_one_thread_holds_inside_and_is_undone_even_after_an_error():
-    before = cv2.getNumThreads(), numba.get_num_threads()
-    inside = None
-
-    def fail_on_one_thread():
-        nonlocal inside
-        with one_thread():
-            inside = cv2.getNumThreads(), numba.get_num_threads()
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        fail_on_one_thread()
-    assert inside == (1, 1)
-    assert (cv2.getNumThreads(), numba.get_num_threads()) == before

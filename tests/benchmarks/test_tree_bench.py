@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from anyscene.benchmarks import tree
-from anyscene.benchmarks.figures import Request
 from anyscene.data import open as open_data
 from anyscene.errors import ConfigError
+from benchmarks import tree
+from benchmarks.figures import Request
 
 
 def test_the_bench_needs_data():

@@ -25,7 +25,7 @@ def test_ids_come_back_as_written(tmp_path):
 def test_what_a_labeling_saves_can_be_read_as_labels(tmp_path):
     folder(tmp_path, IDS)
     classes = Classes(("sky", "road", "car"), np.array([(1, 0, 0), (0, 1, 0), (0, 0, 1)], np.uint8))
-    result = Labeling(labels(3, seed=9), np.ones((6, 8), np.float32), classes)
+    result = Labeling(labels(3, seed=9), classes)
     result.save(tmp_path / "labels" / "morning_a.png")
     np.testing.assert_array_equal(data.open(f"folder:{tmp_path}").split("all").truth(2), result.labels)
 

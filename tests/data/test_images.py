@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image
 
-from anyscene.data.images import MAX_PIXELS, read_image, read_label, read_size
-from anyscene.errors import ImageError
+from anyscene.data.images import IMAGE_SUFFIXES, MOST_PIXELS, STRIP_PIXELS, read_image, read_label, read_size
+from anyscene.errors import ConfigError, ImageError
 from tests.data.trees import picture, save
 
 COLOR = picture(20, 30)
@@ -193,8 +193,8 @@ def test_forty_megapixels_are_let_through(tmp_path):
 
 @pytest.mark.filterwarnings("error")
 def test_a_size_that_pillow_warns_of_is_let_through_in_silence(tmp_path):
-    (tmp_path / "big.png").write_bytes(png(width=12_000, height=10_000, depth=8, color=2, rows=b""))
-    assert read_size(tmp_path / "big.png") == (12_000, 10_000)
+    (tmp_path / "big.png").write_bytes(png(width=12_000, height=8_000, depth=8, color=2, rows=b""))
+    assert read_size(tmp_path / "big.png") == (12_000, 8_000)
 
 
 def png(width, height, depth, color, rows):
@@ -218,8 +218,50 @@ def png(width, height, depth, color, rows):
 def test_a_bomb_is_refused_before_it_is_decoded(tmp_path, read):
     path = tmp_path / "bomb.png"
     path.write_bytes(png(width=60_000, height=60_000, depth=8, color=2, rows=b"\0" * 1000))
-    with pytest.raises(ImageError, match=f"bomb.png: claims more than {MAX_PIXELS // 10**6} million pixels"):
+    with pytest.raises(ImageError, match=f"bomb.png: claims more than {MOST_PIXELS // 10**6} million pixels"):
         read(path)
+
+
+def test_the_bound_on_pixels_can_be_moved(tmp_path, monkeypatch):
+    path = save(tmp_path / "picture.png", COLOR)
+    monkeypatch.setenv("ANYSCENE_MAX_PIXELS", "599")
+    with pytest.raises(ImageError, match="ANYSCENE_MAX_PIXELS"):
+        read_image(path)
+    monkeypatch.setenv("ANYSCENE_MAX_PIXELS", "600")
+    assert read_image(path).shape == COLOR.shape
+    monkeypatch.setenv("ANYSCENE_MAX_PIXELS", "many")
+    with pytest.raises(ConfigError, match="must be a number of pixels"):
+        read_image(path)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGB", "RGBA", "CMYK", "I;16", "F"])
+def test_strips_join_without_a_seam(tmp_path, mode):
+    height = STRIP_PIXELS // 1000 + 7
+    rows = np.arange(height * 1000, dtype=np.int64).reshape(height, 1000)
+    grey = Image.fromarray((rows % 251).astype(np.uint8))
+    deep = {"I;16": rows % 65521, "F": rows / rows.max()}
+    made = (
+        grey.convert(mode)
+        if mode not in deep
+        else Image.fromarray(deep[mode].astype("f4" if mode == "F" else "u2"))
+    )
+    made.save(tmp_path / "tall.tiff")
+    with Image.open(tmp_path / "tall.tiff") as again:
+        whole = np.asarray(again).astype(np.float64)
+        expected = np.asarray(again.convert("RGB")) if mode not in deep else None
+    if expected is None:
+        scaled = np.rint(whole * 255 / (65535 if mode == "I;16" else 1))
+        expected = as_rgb(scaled.astype(np.uint8))
+    np.testing.assert_array_equal(read_image(tmp_path / "tall.tiff"), expected)
+
+
+def test_pictures_of_phones_are_read_or_named(tmp_path):
+    save(tmp_path / "a.jpg", COLOR).rename(tmp_path / "a.jfif")
+    assert read_image(tmp_path / "a.jfif").shape == COLOR.shape
+    (tmp_path / "b.heic").write_bytes(b"\0\0\0\x18ftypheic" + bytes(100))
+    with pytest.raises(ImageError, match="HEIC pictures cannot be read; use PNG"):
+        read_image(tmp_path / "b.heic")
+    assert {".heic", ".avif", ".jfif"} <= IMAGE_SUFFIXES
 
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "gif", "bmp", "tiff", "ppm"])

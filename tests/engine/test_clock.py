@@ -51,3 +51,14 @@ def test_a_clock_only_goes_forward():
     first, second = clock.elapsed(), clock.elapsed()
     assert 0 <= first <= second
     assert clock.remaining() <= 50 - second
+
+
+def test_a_number_that_is_most_likely_seconds_is_doubted():
+    with pytest.warns(UserWarning, match=r"0\.02 milliseconds; for seconds write '0\.02s'"):
+        assert parse_budget(0.02) == 0.02
+
+
+@pytest.mark.parametrize("budget", [0, 1, 20.5, "0.02ms", None])
+def test_other_budgets_are_not_doubted(budget, recwarn):
+    parse_budget(budget)
+    assert not recwarn

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from anyscene.engine.loading import bank_of, columns_read, find_model
+from anyscene.engine.loading import bank_of, columns_read, find_model, load
 from anyscene.features import View
-from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays, ladder
-from anyscene.model.modelfile import load_model
+from anyscene.features.hypercolumn.ladder import ladder
+from anyscene.features.hypercolumn.network import head_from_arrays
+from anyscene.features.hypercolumn.rung import NETWORK, Rung, rungs_among
+from anyscene.modelfile import load_model
 
-RUNG = f"{NETWORK}@267"
+RUNG = Rung(0.267)
 
 
 @pytest.fixture(scope="module")
@@ -18,16 +20,29 @@ def trained():
 
 def test_rows_of_the_head_that_no_learner_reads_are_not_computed(trained):
     in_file = len(trained.features[f"{NETWORK}/bias"])
-    rungs = {name: own for name, own in bank_of(trained).items() if name.startswith(f"{NETWORK}@")}
+    bank = bank_of(trained)
+    rungs = {name: bank[name] for name in rungs_among(bank)}
     for name, rung in rungs.items():
         assert rung.channels == max(columns_read(trained.model.pool, name), len(trained.classes))
     assert min(rung.channels for rung in rungs.values()) < in_file
 
 
 def test_what_is_read_stays_the_same(trained):
-    short = bank_of(trained)[RUNG]
+    short = bank_of(trained)[str(RUNG)]
     head, _ = head_from_arrays(trained.features, len(trained.classes))
-    whole = ladder(short._network, head, (RUNG,))[RUNG]
+    whole = ladder(short._network, head, [RUNG])[str(RUNG)]
     view = View(np.random.default_rng(0).integers(0, 256, (96, 128, 3), dtype=np.uint8))
-    maps = [rung.extract(view, view.rect, 0) for rung in (short, whole)]
+    maps = [rung.extract(view) for rung in (short, whole)]
     np.testing.assert_allclose(maps[0], maps[1][..., : short.channels], atol=1e-4)
+
+
+def test_the_first_load_says_what_takes_so_long_and_a_full_disk_is_no_error(model_file, monkeypatch, caplog):
+    def no_room(model):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("anyscene.engine.ready.load_calibration", lambda key: None)
+    monkeypatch.setattr("anyscene.engine.ready.save_calibration", no_room)
+    engine = load(model_file)
+    assert "`anyscene calibrate --model NAME` does it beforehand" in caplog.text
+    assert "cannot be kept" in caplog.text
+    assert engine.label(np.zeros((20, 30, 3), np.uint8)).labels.shape == (20, 30)

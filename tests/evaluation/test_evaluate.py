@@ -14,19 +14,21 @@ from anyscene.apps.main import app
 from anyscene.data import open as open_data
 from anyscene.engine.loading import bank_of
 from anyscene.errors import AnysceneError, ConfigError, DataError, ModelError
-from anyscene.evaluation.anytime import loss_weight, oracle_for, trace_by_costs
+from anyscene.evaluation.anytime_traces import loss_weight, oracle_for, trace_by_costs
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
-from anyscene.evaluation.evaluate import Request, evaluate
-from anyscene.evaluation.fitting import Fitted, fit_baselines
-from anyscene.evaluation.images import prepare_image
-from anyscene.evaluation.results import read_results
+from anyscene.evaluation.baselines.fitted import FittedBaselines
+from anyscene.evaluation.baselines.fitting import fit_baselines
+from anyscene.evaluation.evaluate import evaluate
+from anyscene.evaluation.request import Request
+from anyscene.evaluation.results_file import read_results
+from anyscene.evaluation.scored_image import prepare_image
 from anyscene.features.cache import FeatureCache
 from anyscene.features.hypercolumn.backbone import read_backbone, shipped_backbone, write_backbone
-from anyscene.features.hypercolumn.keys import image_key
-from anyscene.model.curves import budget_grid
-from anyscene.model.modelfile import load_model
-from anyscene.model.policies import StaticPolicy
-from anyscene.model.rollout import rollout
+from anyscene.features.hypercolumn.image_keys import image_key
+from anyscene.modelfile import load_model
+from anyscene.policy.curves import budget_grid
+from anyscene.policy.policies import StaticPolicy
+from anyscene.policy.rollout import rollout
 from tests.data.trees import folder
 
 SPEC = "streets:20?size=120x90"
@@ -235,7 +237,7 @@ def test_prices_are_divided_by_the_pace_at_which_they_were_measured(fitted, stre
     slow = shutil.copytree(fitted, tmp_path / "slow")
     document = json.loads((slow / "costs.json").read_text())
     (slow / "costs.json").write_text(json.dumps({**document, "pace": 2 * document["pace"]}))
-    usual, halved = (Fitted.load(folder, len(streets.classes)).costs for folder in (fitted, slow))
+    usual, halved = (FittedBaselines.load(folder, len(streets.classes)).costs for folder in (fitted, slow))
     assert document["systems"]["him"]["total_ms"] == pytest.approx([usual["him"][0] * document["pace"]])
     assert halved["him"] == pytest.approx([usual["him"][0] / 2])
 

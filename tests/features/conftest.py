@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from anyscene.features.standins import stand_in_bank
+from anyscene.features.random_bank import random_bank
 
 
 @pytest.fixture(scope="session")
 def bank():
     """All registered sets, with random parameters."""
-    return stand_in_bank(np.random.default_rng(0), classes=5)
+    return random_bank(np.random.default_rng(0), classes=5)
 
 
 @pytest.fixture(scope="session")

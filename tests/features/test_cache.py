@@ -1,6 +1,7 @@
 """The disk cache: never stale, never broken, whoever writes and whoever is killed."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,10 +9,12 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from anyscene.errors import ConfigError
-from anyscene.features import Rect, bank_from_arrays, bank_to_arrays, cache
+from anyscene.features import bank_from_arrays, bank_to_arrays, cache
 from anyscene.features.cache import FeatureCache
+from anyscene.files import _HOST
 from anyscene.hierarchy import Tree
 
 NAMES = ("color", "lbp", "sift")
@@ -20,9 +23,9 @@ WRITER = """
 import sys
 import numpy as np
 from anyscene.features.cache import FeatureCache
-from anyscene.features.standins import stand_in_bank
+from anyscene.features.random_bank import random_bank
 from anyscene.hierarchy import Tree
-bank = stand_in_bank(np.random.default_rng(0))
+bank = random_bank(np.random.default_rng(0))
 store = FeatureCache(sys.argv[1])
 print("ready", flush=True)
 for seed in range(int(sys.argv[2])):
@@ -66,14 +69,6 @@ def test_another_image_or_another_codebook_is_another_entry(store, bank, street)
     assert len(files(store)) == 3
 
 
-def test_a_crop_is_an_entry_of_its_own_with_nan_outside(store, bank, street):
-    whole = store.features(street, Tree(street), bank, ["lbp"])["lbp"]
-    crop = store.features(street, Tree(street), bank, ["lbp"], Rect(0, 0, 64, 64))["lbp"]
-    inside = ~np.isnan(crop).any(axis=1)
-    assert 0 < inside.sum() < len(crop)
-    np.testing.assert_allclose(crop[inside], whole[inside], atol=1e-6)
-
-
 def test_a_file_cut_short_is_made_anew(store, bank, street):
     store.features(street, Tree(street), bank, ["lbp"])
     (path,) = files(store)
@@ -100,19 +95,59 @@ def test_two_processes_and_a_kill_leave_only_whole_files(tmp_path):
         assert np.isfinite(np.load(path)).all()
 
 
-def test_what_a_killed_process_left_is_removed_when_it_is_old(store, bank, street):
+@settings(max_examples=30)
+@given(st.data())
+def test_a_changed_byte_anywhere_is_noticed(tmp_path, bank, street, data):
+    store = FeatureCache(tmp_path / "features")
+    tree = Tree(street)
+    right = {name: np.array(array) for name, array in store.features(street, tree, bank, ["lbp"]).items()}
+    (path,) = files(store)
+    content = bytearray(path.read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    np.testing.assert_array_equal(store.features(street, tree, bank, ["lbp"])["lbp"], right["lbp"])
+    assert path.read_bytes() != content
+
+
+def test_a_file_of_another_shape_is_made_anew(store, bank, street):
+    right = np.array(store.features(street, Tree(street), bank, ["lbp"])["lbp"])
+    (path,) = files(store)
+    cache._keep(path, right[:-1])
+    np.testing.assert_array_equal(store.features(street, Tree(street), bank, ["lbp"])["lbp"], right)
+
+
+def test_what_a_killed_process_left_is_removed(store, bank, street):
     store.features(street, Tree(street), bank, ["lbp"])
     (path,) = files(store)
-    fresh, old = path.parent / ".fresh.partial", path.parent / ".old.partial"
-    for partial in (fresh, old):
-        partial.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    FeatureCache(store.folder)
-    assert fresh.exists()
-    assert not old.exists()
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    left, theirs = unfinished(path.parent, dead.pid), unfinished(path.parent, os.getppid())
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from anyscene.features.cache import *; FeatureCache(sys.argv[1])",
+    ]
+    subprocess.run([*command, store.folder], check=True)
+    assert not left.exists()
+    assert theirs.exists()
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
+def unfinished(folder, process):
+    partial = folder / f".{_HOST}-{process}-{'0' * 16}.partial"
+    partial.write_bytes(b"half")
+    return partial
+
+
+def test_features_stay_in_memory_where_nothing_can_be_kept(tmp_path, bank, street, caplog):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="choose another"):
-        FeatureCache(tmp_path / "file" / "features")
+    store = FeatureCache(tmp_path / "file" / "features")
+    found = store.features(street, Tree(street), bank, ["lbp"])
+    assert "features are not kept: cannot write" in caplog.text
+    assert np.isfinite(found["lbp"]).all()
+
+
+def test_a_cache_that_is_deleted_meanwhile_is_made_anew(store, bank, street):
+    right = np.array(store.features(street, Tree(street), bank, ["lbp"])["lbp"])
+    shutil.rmtree(store.folder)
+    np.testing.assert_array_equal(store.features(street, Tree(street), bank, ["lbp"])["lbp"], right)
+    assert files(store)

@@ -55,7 +55,7 @@ def test_textons_tell_light_edges_and_colour_apart():
     image[:, 32:64] = 255
     image[:, 64:] = (200, 30, 30)
     view = View(image)
-    answers = filter_answers(view, view.rect)
+    answers = filter_answers(view)
     assert answers.shape == (16, 24, FILTERS)
     dark, light, red, edge = answers[8, 2], answers[8, 12], answers[8, 21], answers[8, 8]
     assert dark[0] < red[0] < light[0]

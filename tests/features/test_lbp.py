@@ -9,7 +9,7 @@ from skimage.feature import local_binary_pattern
 
 from anyscene.features.lbp import local_binary_patterns
 from anyscene.features.lbp_kernels import neighbour_bits
-from anyscene.features.view import Rect, View
+from anyscene.features.view import View
 
 
 def theirs(grey):
@@ -35,12 +35,6 @@ def test_codes_of_a_large_flat_image_equal_scikit_images():
 def test_codes_of_a_scene_equal_scikit_images(street):
     grey = View(street).shared("grey")
     np.testing.assert_array_equal(local_binary_patterns(grey), theirs(grey))
-
-
-def test_a_crop_has_the_codes_of_the_whole(street):
-    grey = View(street).shared("grey")
-    crop = local_binary_patterns(grey, Rect(10, 20, 64, 101))
-    np.testing.assert_array_equal(crop, local_binary_patterns(grey)[10:64, 20:101])
 
 
 @pytest.mark.parametrize("share", [0.25, 0.70711])

@@ -4,23 +4,23 @@ import numpy as np
 import pytest
 
 from anyscene.errors import ConfigError
-from anyscene.features import FeatureSet, Pooling, Rect, RegionFeatures, View
+from anyscene.features import FeatureSet, Pooling, RegionFeatures, View
 from anyscene.hierarchy import LAYERS, Tree
 
 
 class Echo(FeatureSet):
-    """A set that is not local: its map is the crop's own number, so mixing two crops would show."""
+    """A set with a smooth map, which counts how often it is extracted."""
 
     name = "echo"
     dimensions = channels = 1
     pooling = Pooling.MEAN
-    stride = 0
+    stride = None
 
     def __init__(self):
         self.calls = 0
 
-    def extract(self, view, rect, stride):
-        """One cell for each crop."""
+    def extract(self, view):
+        """A few cells."""
         self.calls += 1
         return np.full((3, 4, 1), self.calls, np.float32)
 
@@ -102,54 +102,13 @@ def test_growing_the_tree_pools_new_layers_only(bank, street):
     assert steps(regions).count("extract:texture") == 1
 
 
-@pytest.mark.parametrize("name", ["lbp", "hog", "sift", "texture"])
-def test_a_crop_is_exact_and_is_completed_without_repeating_work(bank, name):
-    image = np.random.default_rng(3).integers(0, 256, (150, 200, 3), dtype=np.uint8)
-    whole, _ = region_features(bank, image)
-    pieces, _ = region_features(bank, image)
-    pieces.extract(name, Rect(20, 70, 60, 120))
-    covered = pieces.covered(name, LAYERS - 1)
-    assert 0 < covered.sum() < len(covered)
-    assert 0 < pieces.covered_share(name) < 1
-    finest = whole.features(name, LAYERS - 1)
-    np.testing.assert_allclose(pieces.features(name, LAYERS - 1)[covered], finest[covered], atol=1e-6)
-    pieces.extract(name)
-    assert pieces.covered_share(name) == 1
-    for layer in range(LAYERS):
-        assert pieces.covered(name, layer).all()
-        np.testing.assert_allclose(pieces.features(name, layer), whole.features(name, layer), atol=1e-6)
-    extracted = sum(c.work.pixels for c in pieces.view.ledger.charges if c.work.step == f"extract:{name}")
-    assert extracted == 150 * 200
-
-
-def test_a_crop_costs_what_its_area_is(bank, street):
-    regions, _ = region_features(bank, street)
-    foreseen = regions.pending("lbp", LAYERS - 1, Rect(0, 0, 60, 60))
-    assert [work.pixels for work in foreseen if work.step == "extract:lbp"] == [64 * 64]
-
-
-def test_crops_that_stand_alone_never_mix_in_a_region(street):
-    regions, tree = region_features({"echo": Echo()}, street)
-    height, width = street.shape[:2]
-    regions.extract("echo", Rect(0, 0, height, width // 2))
-    regions.extract("echo", Rect(0, width // 4, height, width))
-    for layer in range(LAYERS):
-        covered = regions.covered("echo", layer)
-        boxes = tree.boxes[layer]
-        in_first, in_second = boxes[:, 3] <= width // 2, boxes[:, 1] >= width // 4
-        np.testing.assert_array_equal(covered, in_first | in_second)
-        values = regions.features("echo", layer)[:, 0]
-        np.testing.assert_allclose(values[in_first], 1, rtol=1e-5)
-        np.testing.assert_allclose(values[in_second & ~in_first], 2, rtol=1e-5)
-
-
-def test_a_crop_in_hand_is_not_extracted_again(street):
+def test_a_map_in_hand_is_not_extracted_again(street):
     echo = Echo()
     regions, _ = region_features({"echo": echo}, street)
     regions.extract("echo")
-    regions.extract("echo", Rect(5, 5, 50, 50))
+    regions.extract("echo")
     assert echo.calls == 1
-    assert regions.pending("echo", 3, Rect(5, 5, 50, 50))[0].step != "extract:echo"
+    assert regions.pending("echo", 3)[0].step != "extract:echo"
 
 
 def test_view_and_tree_must_be_of_one_frame(bank, street):
@@ -161,12 +120,11 @@ def test_the_image_as_a_whole_takes_the_mean_of_a_smooth_map(street):
     """No grid is drawn and no taps are built for it."""
 
     class Ramp(Echo):
-        def extract(self, view, rect, stride):
+        def extract(self, view):
             return np.arange(12, dtype=np.float32).reshape(3, 4, 1)
 
     regions, _ = region_features({"echo": Ramp()}, street)
     foreseen = [work.step for work in regions.pending("echo", 0)]
     np.testing.assert_allclose(regions.features("echo", 0), [[5.5]])
     assert steps(regions) == foreseen == ["extract:echo", "average:echo", "finish:echo"]
-    assert regions.covered("echo", 0).all()
     assert len(np.unique(regions.features("echo", 4))) > 4

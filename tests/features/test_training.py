@@ -33,7 +33,7 @@ def test_surfaces_are_learned(crossfit, streets):
     right = known = 0
     for frame, truth in labeled_frames(streets.split("val")):
         view = View(frame)
-        surfaces = crossfit.whole["geometry"].extract(view, view.rect, 8)[:, :, :3]
+        surfaces = crossfit.whole["geometry"].extract(view)[:, :, :3]
         labels = cv2.resize(surfaces, frame.shape[1::-1]).argmax(axis=2)
         surface = surface_truth(truth, streets.classes.names)
         right += (labels == surface)[surface >= 0].sum()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.hierarchy import working_frame
+from anyscene.hierarchy import fit, working_frame
 from anyscene.hierarchy.shrink_kernels import shrink_by_area
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 12))
@@ -43,3 +43,13 @@ def test_the_working_frame_has_the_bytes_that_opencv_gives(size):
 def test_a_picture_that_is_not_contiguous_is_shrunk_as_its_copy_is():
     image = np.random.default_rng(0).integers(0, 256, (700, 900, 3), dtype=np.uint8)
     np.testing.assert_array_equal(working_frame(image[:, ::-1]), working_frame(image[:, ::-1].copy()))
+
+
+@pytest.mark.parametrize("size", [(64, 64), (96, 128), (192, 256), (256, 352), (352, 480), (180, 240)])
+def test_fitting_a_frame_gives_the_bytes_that_opencv_gives(size):
+    image = np.random.default_rng(0).integers(0, 256, (360, 480, 3), dtype=np.uint8)
+    expected = cv2.resize(image, (size[1], size[0]), interpolation=cv2.INTER_AREA)
+    # Exact halves may be rounded either way.
+    difference = np.abs(fit(image, size).astype(int) - expected)
+    assert difference.max() <= 1
+    assert (difference > 0).mean() < (0.3 if size == (180, 240) else 1e-3)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from anyscene.features.hypercolumn.backbone import Backbone, read_backbone, shipped_backbone
-from anyscene.features.hypercolumn.network import Head
-from anyscene.features.hypercolumn.rungs import head_from_arrays, head_to_arrays
+from anyscene.features.hypercolumn.network import Head, head_from_arrays, head_to_arrays
 from anyscene.learning.banks import choose_head, usual_sets
 
 HEAD = Head(np.ones((5, 4), np.float32), np.zeros(5, np.float32), 3)

@@ -64,12 +64,13 @@ def test_best_cut_is_the_one_a_full_search_finds(seed):
 
 @settings(max_examples=25)
 @given(st.integers(0, 1000))
-def test_histograms_by_subtraction_grow_the_tree_that_plain_recursion_grows(seed):
+def test_the_grower_makes_the_tree_that_plain_recursion_makes(seed):
     rows = make_rows(seed, count=200)
     sums = kernels.gradients(rows.truth, rows.belief, rows.weight, np.ones(3, np.float32))
     columns = np.arange(5, dtype=np.int32)
+    draws = np.tile(columns, (7, 1))
     feature, cut, left = kernels.grow(
-        rows.binned, np.arange(200, dtype=np.int32), columns, sums, MAX_BINS, 3, 1.0, 0.5
+        rows.binned, np.arange(200, dtype=np.int32), columns, draws, sums, 3, 1.0, 0.5
     )
 
     def check(node, members, depth):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from anyscene.learning.policies import Judged, _stopped, choose_stop
-from anyscene.model.rollout import Trajectory
+from anyscene.policy.rollout import Trajectory
 
 
 def judged(score, gains, toll=0.0):

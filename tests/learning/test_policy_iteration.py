@@ -7,7 +7,7 @@ import pytest
 
 from anyscene.learning.policy_iteration import IterationSettings, explore_all, fit_myopic, greedy, iterate
 from anyscene.learning.regression import fit_linear_q
-from anyscene.model.phi import Phi
+from anyscene.policy.phi import Phi
 
 # Three doors. The near door pays 1 at once and then little; the far door pays nothing and leads to a room
 # that pays 10. With γ = 0.9 the far door is worth 9, the near one 1.9; with γ = 0 only the 1 counts.

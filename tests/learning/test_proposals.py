@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anyscene.learning.binning import fit_bins
 from anyscene.learning.boosting import BoostingSettings
 from anyscene.learning.climbs import propose_climbs, rises_between
-from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.guide import (
     SHORTFALL,
     SOONER,
@@ -28,11 +26,10 @@ from anyscene.learning.proposals import ProposalSettings, cluster, greedy_sequen
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.learning.weak_learners import Candidate, LearnerSettings, choose_candidates
 from anyscene.model.actions import Split, Update
-from anyscene.model.curves import area_over_log_cost, budget_grid, mean_curve, score_against
-from anyscene.model.evidence import ArrayEvidence
-from anyscene.model.policies import RandomPolicy, StaticPolicy
-from anyscene.model.rollout import rollout
-from tests.worlds import CLASSES, LAYERS, SETS, random_world, some_costs
+from anyscene.policy.curves import area_over_log_cost, budget_grid, mean_curve, score_against
+from anyscene.policy.policies import RandomPolicy, StaticPolicy
+from anyscene.policy.rollout import rollout
+from tests.worlds import SETS, some_costs
 
 LEARNERS = LearnerSettings(
     sizes=(1, 4),
@@ -41,22 +38,6 @@ LEARNERS = LearnerSettings(
     boosting=BoostingSettings(depth=2, least_curvature=3.0),
 )
 SETTINGS = ProposalSettings(max_steps=7, learners=LEARNERS)
-
-
-@pytest.fixture(scope="module")
-def worlds():
-    random = np.random.default_rng(7)
-    return [random_world(random) for _ in range(40)]
-
-
-@pytest.fixture(scope="module")
-def corpus(worlds):
-    bins = {name: fit_bins(np.concatenate([w.evidence.features[name] for w in worlds])) for name in SETS}
-    examples = []
-    for i, world in enumerate(worlds):
-        binned = {name: bins[name].apply(world.evidence.features[name]) for name in SETS}
-        examples.append(Example(str(i), ArrayEvidence(world.evidence.tree, binned), world.truth))
-    return Corpus(tuple(examples[10:]), tuple(examples[:10]), SETS, frozenset(), (), bins, CLASSES, LAYERS)
 
 
 @pytest.fixture(scope="module")

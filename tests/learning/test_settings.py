@@ -8,6 +8,7 @@ import pytest
 from anyscene.errors import ConfigError
 from anyscene.learning.config import TrainConfig, read_config
 from anyscene.learning.run_folder import RunFolder
+from anyscene.marks import marked
 
 
 def test_settings_in_a_file_are_honoured(tmp_path):
@@ -60,34 +61,35 @@ def never():
 
 def test_a_resumed_run_repeats_no_stage(tmp_path):
     made = {"a": np.arange(3)}
-    first = RunFolder(tmp_path / "run", {"seed": 1}, resume=False)
+    first = RunFolder(tmp_path / "run", {"seed": 1})
     np.testing.assert_array_equal(first.arrays("stage", lambda: made)["a"], made["a"])
-    assert first.document("note", lambda: [1, 2]) == [1, 2]
-    second = RunFolder(tmp_path / "run", {"seed": 1}, resume=True)
+    assert first.document("note", lambda: {"of": [1, 2]})["of"] == [1, 2]
+    second = RunFolder(tmp_path / "run", {"seed": 1})
     np.testing.assert_array_equal(second.arrays("stage", never)["a"], made["a"])
-    assert second.document("note", never) == [1, 2]
+    assert second.document("note", never)["of"] == [1, 2]
 
 
-def test_a_new_run_forgets_the_old_one(tmp_path):
-    RunFolder(tmp_path / "run", {"seed": 1}, resume=False).document("note", lambda: 1)
-    assert RunFolder(tmp_path / "run", {"seed": 2}, resume=False).document("note", lambda: 2) == 2
+def test_beginning_anew_forgets_the_old_run(tmp_path):
+    RunFolder(tmp_path / "run", {"seed": 1}).document("note", lambda: {"of": 1})
+    anew = RunFolder(tmp_path / "run", {"seed": 2}, restart=True)
+    assert anew.document("note", lambda: {"of": 2})["of"] == 2
 
 
 def test_resuming_with_other_settings_is_refused(tmp_path):
-    RunFolder(tmp_path / "run", {"seed": 1}, resume=False)
+    RunFolder(tmp_path / "run", {"seed": 1})
     with pytest.raises(ConfigError, match="another seed"):
-        RunFolder(tmp_path / "run", {"seed": 2}, resume=True)
+        RunFolder(tmp_path / "run", {"seed": 2})
 
 
 def test_a_folder_that_is_no_run_is_left_alone(tmp_path):
     (tmp_path / "holiday.jpg").write_text("x")
-    with pytest.raises(ConfigError, match="not a training run"):
-        RunFolder(tmp_path, {"seed": 1}, resume=False)
+    with pytest.raises(ConfigError, match="not empty"):
+        RunFolder(tmp_path, {"seed": 1})
     assert (tmp_path / "holiday.jpg").exists()
 
 
 def test_a_damaged_stage_is_named(tmp_path):
-    run = RunFolder(tmp_path / "run", {"seed": 1}, resume=False)
+    run = RunFolder(tmp_path / "run", {"seed": 1})
     run.arrays("stage", lambda: {"a": np.arange(3)})
     (tmp_path / "run" / "stage.safetensors").write_bytes(b"xx")
     with pytest.raises(ConfigError, match=r"stage\.safetensors"):
@@ -95,8 +97,15 @@ def test_a_damaged_stage_is_named(tmp_path):
 
 
 def test_a_stage_that_fails_leaves_nothing_behind(tmp_path):
-    run = RunFolder(tmp_path / "run", {"seed": 1}, resume=False)
+    run = RunFolder(tmp_path / "run", {"seed": 1})
     with pytest.raises(AssertionError):
         run.arrays("stage", never)
-    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"seed": 1}
+    assert json.loads((tmp_path / "run" / "run.json").read_text()) == marked({"seed": 1})
     assert run.arrays("stage", lambda: {"a": np.ones(1)})["a"] == 1
+
+
+def test_an_unknown_setting_that_is_nearly_right_is_guessed(tmp_path):
+    path = tmp_path / "c.toml"
+    path.write_text("bundels = [1]\n")
+    with pytest.raises(ConfigError, match="unknown setting 'bundels'; did you mean 'bundles'"):
+        read_config(path)

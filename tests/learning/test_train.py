@@ -1,5 +1,6 @@
 """The whole pipeline on a few small generated scenes: repeatable, resumable, and better than chance."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -7,22 +8,23 @@ import pytest
 from typer.testing import CliRunner
 
 from anyscene.apps.main import app
+from anyscene.costs.steps import CostModel, StepCost
+from anyscene.data import DataSet
 from anyscene.data import open as open_data
 from anyscene.errors import ConfigError, DataError, ModelError
 from anyscene.features import RegionFeatures, View, bank_from_arrays
 from anyscene.features.cache import FeatureCache
-from anyscene.features.costs import CostModel, StepCost
-from anyscene.features.hypercolumn.backbone import SeenByAllError
+from anyscene.features.hypercolumn.backbone import SeenByAllError, shipped_backbone
 from anyscene.features.layers import growth_work
 from anyscene.hierarchy import LAYERS, Tree, working_frame
 from anyscene.learning.banks import Banks, restrict
-from anyscene.learning.config import TrainConfig
+from anyscene.learning.config import TrainConfig, read_config
 from anyscene.learning.extraction import count_truth, extract
 from anyscene.learning.train import train
 from anyscene.model.evidence import ArrayEvidence
-from anyscene.model.modelfile import load_model
-from anyscene.model.policies import RandomPolicy
-from anyscene.model.rollout import rollout
+from anyscene.modelfile import load_model
+from anyscene.policy.policies import RandomPolicy
+from anyscene.policy.rollout import rollout
 
 SETS = ("color", "position")
 CONFIG = TrainConfig(
@@ -75,7 +77,7 @@ def costs(data, tmp_path_factory):
 def trained(data, costs, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "m.anyscene"
     stages = []
-    train(data, path, CONFIG, 3, costs=costs, report=lambda stage, *rest: stages.append(stage))
+    train(data, path, CONFIG, 3, network=False, costs=costs, report=lambda stage, *rest: stages.append(stage))
     return path, stages
 
 
@@ -103,7 +105,7 @@ def test_the_learned_policy_beats_the_prior_and_chance_on_new_scenes(trained, da
 def test_same_seed_same_bytes_also_after_a_kill_at_any_stage(trained, data, costs, tmp_path):
     path = tmp_path / "again.anyscene"
     run = tmp_path / "again.anyscene.run"
-    train(data, path, CONFIG, 3, costs=costs)
+    train(data, path, CONFIG, 3, network=False, costs=costs)
     first = path.read_bytes()
     assert first == trained[0].read_bytes()
     for lost in (
@@ -114,14 +116,14 @@ def test_same_seed_same_bytes_also_after_a_kill_at_any_stage(trained, data, cost
         path.unlink()
         for name in lost:
             (run / name).unlink()
-        train(data, path, CONFIG, 3, costs=costs, resume=True)
+        train(data, path, CONFIG, 3, costs=costs, network=False)
         assert path.read_bytes() == first
 
 
 def test_another_seed_gives_another_model(trained, data, costs, tmp_path):
     config = CONFIG.model_copy(update={"iterations": 1, "steps": 3})
-    train(data, tmp_path / "a.anyscene", config, 1, costs=costs)
-    train(data, tmp_path / "b.anyscene", config, 2, costs=costs)
+    train(data, tmp_path / "a.anyscene", config, 1, network=False, costs=costs)
+    train(data, tmp_path / "b.anyscene", config, 2, network=False, costs=costs)
     assert (tmp_path / "a.anyscene").read_bytes() != (tmp_path / "b.anyscene").read_bytes()
 
 
@@ -132,10 +134,48 @@ def test_info_says_what_is_in_a_model(trained):
     assert "of streets" in result.output
 
 
+def test_python_and_the_command_line_begin_with_the_same_network_and_go_on_by_default(data, costs, tmp_path):
+    """The run folder says what a run depends on; a run of two stages is enough to see it."""
+    config = tmp_path / "c.toml"
+    config.write_text('sets = ["color"]\n')
+    bad = tmp_path / "costs.json"
+    bad.write_text("what ends a run early")
+    with pytest.raises(ConfigError, match="cost file"):
+        train(data, tmp_path / "python.anyscene", read_config(config), costs=bad)
+    spec = "streets:40?size=96x72"
+    given = ["train", "--data", spec, "-o", tmp_path / "cli.anyscene", "--config", config, "--costs", bad]
+    CliRunner().invoke(app, [str(one) for one in given])
+    runs = [
+        json.loads((tmp_path / f"{name}.anyscene.run/run.json").read_text()) for name in ("python", "cli")
+    ]
+    for run in runs:
+        assert run["backbone"] == hashlib.sha256(shipped_backbone("streets").read_bytes()).hexdigest()
+    bank = tmp_path / "cli.anyscene.run/bank.safetensors"
+    made = bank.stat().st_mtime_ns
+    CliRunner().invoke(app, [str(one) for one in given])
+    assert bank.stat().st_mtime_ns == made
+    CliRunner().invoke(app, [*(str(one) for one in given), "--restart"])
+    assert bank.stat().st_mtime_ns > made
+
+
+def test_a_corrected_label_makes_another_run(data, costs, tmp_path):
+    def with_truth(truth):
+        splits = {split: data.split(split).ids for split in ("train", "a", "b")}
+        return DataSet(data.name, data.classes, splits, data.load_image, truth)
+
+    bad = tmp_path / "bad.json"
+    bad.write_text("what ends a run early")
+    with pytest.raises(ConfigError, match="cost file"):
+        train(with_truth(data.load_truth), tmp_path / "m.anyscene", CONFIG, network=False, costs=bad)
+    corrected = with_truth(lambda id: np.zeros_like(data.load_truth(id)))
+    with pytest.raises(ConfigError, match="another set of images and labels"):
+        train(corrected, tmp_path / "m.anyscene", CONFIG, network=False, costs=bad)
+
+
 def test_too_few_images(data, costs, tmp_path):
     config = CONFIG.model_copy(update={"images": 7})
-    with pytest.raises(DataError, match="7 labelled images"):
-        train(data, tmp_path / "m.anyscene", config, costs=costs)
+    with pytest.raises(DataError, match="7 labelled images to learn from; training needs at least 8"):
+        train(data, tmp_path / "m.anyscene", config, network=False, costs=costs)
 
 
 def test_a_copy_that_every_network_has_seen_is_left_out_but_never_many(data, costs, tmp_path, monkeypatch):
@@ -150,9 +190,9 @@ def test_a_copy_that_every_network_has_seen_is_left_out_but_never_many(data, cos
     monkeypatch.setattr(Banks, "for_scene", for_scene)
     config = CONFIG.model_copy(update={"iterations": 1, "steps": 3})
     with pytest.raises(ModelError, match="every part has seen it"):
-        train(data, tmp_path / "m.anyscene", config, costs=costs)
+        train(data, tmp_path / "m.anyscene", config, network=False, costs=costs)
     monkeypatch.setattr("anyscene.learning.banks.MOST_COPIES", 1 / len(data.split("train")))
-    record = train(data, tmp_path / "m.anyscene", config, costs=costs).record
+    record = train(data, tmp_path / "m.anyscene", config, network=False, costs=costs).record
     assert record["images fitted"] + record["images held out"] == len(data.split("train")) - 1
 
 
@@ -160,9 +200,9 @@ def test_a_cost_file_that_is_none(data, tmp_path):
     path = tmp_path / "costs.json"
     path.write_text('{"steps": 1}')
     with pytest.raises(ConfigError, match="cost file"):
-        train(data, tmp_path / "m.anyscene", CONFIG, costs=path)
+        train(data, tmp_path / "m.anyscene", CONFIG, network=False, costs=path)
     with pytest.raises(ConfigError, match="cannot read"):
-        train(data, tmp_path / "m.anyscene", CONFIG, costs=tmp_path / "none.json")
+        train(data, tmp_path / "m.anyscene", CONFIG, network=False, costs=tmp_path / "none.json")
 
 
 def test_a_split_can_take_the_place_of_train(data):
@@ -189,3 +229,17 @@ def test_truth_is_counted_by_region_and_adds_up(data):
     kept = scene.truth[in_region]
     slow = np.bincount(kept[kept >= 0], minlength=len(data.classes))
     np.testing.assert_array_equal(counts[len(counts) - finest + pixel], slow)
+
+
+def test_the_papers_setting_learns_trees_and_a_policy_that_keeps_up(data, costs, tmp_path):
+    config = CONFIG.model_copy(
+        update={"detail": False, "bundles": (5, 10), "clusters": 2, "guide_rounds": 0, "column_share": 0.3}
+    )
+    trained = train(data, tmp_path / "paper.anyscene", config, network=False, costs=costs)
+    pool = trained.model.pool
+    assert pool.ladder == ()
+    assert not any(chain.has_blend for chain in pool.chains)
+    figures = trained.record["held out"]
+    assert figures["S-M"]["final accuracy"] > 0.55
+    assert figures["D-NM"]["area over log cost"] > 0.95 * figures["S-M"]["area over log cost"]
+    assert load_model(tmp_path / "paper.anyscene").static == trained.static

@@ -22,7 +22,7 @@ def test_loss_is_cross_entropy_plus_weighted_impurity(seed, steps, alpha):
             expected -= w * p * np.log(state.belief[row, k])
             if p > 0:
                 expected -= alpha * w * p * np.log(p)
-    assert labeling_loss(model.view(state, world.evidence), world.truth, alpha) == pytest.approx(
+    assert labeling_loss(model.shown(state, world.evidence), world.truth, alpha) == pytest.approx(
         expected, rel=1e-4
     )
 
@@ -31,7 +31,7 @@ def test_loss_is_cross_entropy_plus_weighted_impurity(seed, steps, alpha):
 def test_splitting_never_raises_the_loss(seed, steps):
     world, model, state = walk_randomly(seed, steps)
     after = split(state, 0.0, model.pool, world.evidence)
-    seen, then = (model.view(shown, world.evidence) for shown in (state, after))
+    seen, then = (model.shown(shown, world.evidence) for shown in (state, after))
     for alpha, check in ((0.0, pytest.approx), (1.0, None)):
         before, now = (labeling_loss(shown, world.truth, alpha) for shown in (seen, then))
         assert now == check(before, rel=1e-5) if check else now <= before + 1e-5
@@ -41,7 +41,7 @@ def test_splitting_never_raises_the_loss(seed, steps):
 def test_accuracy_counts_pixels_of_the_most_likely_class(seed, steps):
     world, model, state = walk_randomly(seed, steps)
     right = sum(world.counts[leaf, np.argmax(q)] for leaf, q in zip(state.leaves, state.belief, strict=True))
-    assert pixel_accuracy(model.view(state, world.evidence), world.truth) == pytest.approx(
+    assert pixel_accuracy(model.shown(state, world.evidence), world.truth) == pytest.approx(
         right / world.counts[0].sum(), abs=1e-5
     )
 

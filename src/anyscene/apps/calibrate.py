@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anyscene.apps.console import JsonOption, busy, console, emit_json, table
+from anyscene.apps.console import JsonOption, busy, check_outputs, console, emit_json, table
 
 
 def register(app: typer.Typer) -> None:
@@ -28,22 +28,24 @@ def calibrate(
     """
     import numpy as np
 
-    from anyscene.benchmarks.timing import one_thread
+    from anyscene.costs.calibration_file import save_calibration
+    from anyscene.costs.measuring import calibrate as measure_features
     from anyscene.engine.loading import find_model, learned_from
-    from anyscene.engine.preparing import calibrate as measure
-    from anyscene.features import calibration, costs
+    from anyscene.engine.ready import calibrate as measure
     from anyscene.features.memory import keep_freed_memory
-    from anyscene.features.standins import stand_in_bank
-    from anyscene.model.modelfile import load_model
+    from anyscene.features.random_bank import random_bank
+    from anyscene.modelfile import load_model
+    from anyscene.threads import one_thread
 
+    check_outputs(json, inputs=[find_model(model)] if model else [])
     keep_freed_memory()
     with busy("measuring"), one_thread():
         if model is None:
-            measured = calibration.calibrate(stand_in_bank(np.random.default_rng(0)), quick)
+            measured = measure_features(random_bank(np.random.default_rng(0)), quick)
         else:
             learned = learned_from(load_model(find_model(model)))
             measured = measure(learned, learned.make_bank(1), quick)
-    path = costs.save_calibration(measured)
+    path = save_calibration(measured)
     rows = [
         (
             step,

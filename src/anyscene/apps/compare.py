@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anyscene.apps.console import console, table
+from anyscene.apps.console import check_outputs, console, table
 
 
 def register(app: typer.Typer) -> None:
@@ -26,9 +26,10 @@ def compare(
 ) -> None:
     """Put reports side by side: every system's scores and the headline figures of each."""
     from anyscene.evaluation.compare import comparison, comparison_page
-    from anyscene.evaluation.results import read_results
+    from anyscene.evaluation.results_file import RESULTS, read_results
     from anyscene.files import write_atomically
 
+    check_outputs(None, out, inputs=[*reports, *(path / RESULTS for path in reports)])
     documents = {str(path): read_results(path) for path in reports}
     for made in comparison(documents):
         console().print(table(made.title, made.columns, made.rows))

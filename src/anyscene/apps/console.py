@@ -1,20 +1,24 @@
-"""What commands share at the terminal: progress bars, tables, and `--json`.
+"""What commands share at the terminal: progress bars, tables, `--json`, and how errors reach the user.
 
 Progress goes to stderr and only to a terminal, so that pipes and logs hold results alone. Text that comes
-from outside (file names, class names) is printed as it is: brackets in it are not rich markup.
+from outside (file names, class names) is printed as it is, but for characters that command a terminal:
+`Screen` shows those as escapes. Brackets in it are not rich markup.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -23,10 +27,14 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from anyscene.apps.stopping import end_if_stopped, stands_at, stop_on_signals
+from anyscene.errors import AnysceneError
 from anyscene.files import write_atomically
+from anyscene.marks import marked, refuse_to_overwrite
 
 Item = TypeVar("Item")
 
@@ -41,18 +49,51 @@ JsonOption = Annotated[
 """The `--json` option as every command has it; hand its value to `emit_json`."""
 
 
+_COMMANDS = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Characters that command a terminal or turn text around, and stand-ins for bytes that are no text."""
+
+
+def printable(text: str) -> str:
+    """Return text that any terminal shows: characters that would command it become escapes; lines stay."""
+    return _COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+class Screen(Console):
+    """A console that shows text from outside without obeying it."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Yield what is to be printed; what the console itself commands the terminal stays as it is."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
+
+
 def console(json_target: str | None = None) -> Console:
     """Where people read results: stdout, or stderr when stdout is kept for JSON."""
-    return Console(stderr=json_target == "-", highlight=False)
+    return Screen(stderr=json_target == "-", highlight=False)
 
 
-def emit_json(document: Any, target: str | None) -> None:
+def check_outputs(
+    json_target: str | None, *outputs: str | Path | None, inputs: Iterable[str | Path | None] = ()
+) -> None:
+    """Refuse, before any work, to write over what a command reads and over files that anyscene did not write.
+
+    json_target: what `--json` says. Outputs and inputs may be None where an option is left out.
+    """
+    targets = [None if json_target == "-" else json_target, *outputs]
+    refuse_to_overwrite(filter(None, targets), filter(None, inputs))
+
+
+def emit_json(document: Mapping[str, Any], target: str | None) -> None:
     """Write a document where `--json` says: nowhere, to stdout (-), or to a file."""
     if target is None:
         return
+    if target != "-":
+        document = marked(document)
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    # Names of files need not be UTF-8; Python's stand-ins for such bytes are escaped as JSON escapes them.
-    text = text.encode(errors="backslashreplace").decode()
+    # Names of files need not be text, nor harmless to a terminal: such characters are escaped as JSON does.
+    text = _COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     if target == "-":
         sys.stdout.write(text)
     else:
@@ -65,7 +106,7 @@ def track(items: Iterable[Item], description: str, total: int | None = None) -> 
 
     total: how many there are, for items that cannot say so themselves.
     """
-    screen = Console(stderr=True)
+    screen = Screen(stderr=True)
     if total is None and isinstance(items, Sequence):
         total = len(items)
     with Progress(
@@ -82,7 +123,7 @@ def track(items: Iterable[Item], description: str, total: int | None = None) -> 
 
 def busy(description: str) -> AbstractContextManager[object]:
     """A spinner on stderr while the block runs, for work that cannot say how far it is."""
-    return Console(stderr=True).status(Text(description))
+    return Screen(stderr=True).status(Text(description))
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
@@ -99,7 +140,7 @@ class Stages:
     """One progress bar a stage on a terminal; a line a stage where there is none."""
 
     def __init__(self) -> None:
-        screen = Console(stderr=True)
+        screen = Screen(stderr=True)
         self._terminal = screen.is_terminal
         self._bars = Progress(
             TextColumn("{task.description}", markup=False),
@@ -121,8 +162,58 @@ class Stages:
 
     def __call__(self, stage: str, done: int, total: int, note: str) -> None:
         """Show where a stage stands."""
+        stands_at(f"{done} of {total} ({stage})")
         if stage not in self._tasks:
             self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
         self._bars.update(self._tasks[stage], completed=done, total=total, note=note)  # type: ignore[arg-type]
         if not self._terminal and (done == total or stage.startswith(("policy", "sequence", "static"))):
-            typer.echo(f"{stage} {done}/{total}: {note}", err=True)
+            typer.echo(printable(f"{stage} {done}/{total}: {note}"), err=True)
+
+
+def run_commands(app: typer.Typer) -> None:
+    """Run a command line on the arguments of this process.
+
+    Exit codes: 0 fine; 1 the command found problems or missed a bar; 2 it could not run. An error made for
+    the user is one sentence; any other is a defect of ours and shows its traceback. A signal that stops the
+    command gives 128 and its number: 130 for Ctrl-C.
+    """
+    stop_on_signals()
+    logging.getLogger("anyscene").addHandler(_Notes(logging.WARNING))
+    try:
+        app(_with_bare_json(sys.argv[1:]))
+    except SystemExit as ended:
+        if ended.code:  # commands that are meant to be stopped end well
+            end_if_stopped()
+        raise
+    except KeyboardInterrupt:
+        end_if_stopped()
+        raise
+    except AnysceneError as error:
+        # As Text, because brackets in a file name are not markup.
+        message = Text.assemble(("error: ", "bold red"), str(error))
+        Screen(stderr=True).print(message, highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except Exception:
+        # The interpreter's own exit code for a crash, 1, would read as "found problems".
+        sys.excepthook(*sys.exc_info())
+        sys.exit(2)
+
+
+class _Notes(logging.Handler):
+    """Shows what the library logs as one sentence a line on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a record."""
+        Screen(stderr=True).print(
+            Text.assemble(("note: ", "bold"), record.getMessage()), highlight=False, soft_wrap=True
+        )
+
+
+def _with_bare_json(arguments: list[str]) -> list[str]:
+    """A `--json` without a file prints to stdout; Typer has no options whose value may be left out."""
+    spelled = []
+    for argument, following in pairwise([*arguments, "--"]):
+        spelled.append(argument)
+        if argument == "--json" and following.startswith("-") and following != "-":
+            spelled.append("-")
+    return spelled

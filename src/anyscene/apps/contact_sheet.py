@@ -14,6 +14,7 @@ from anyscene.data.scenes import Scene
 from anyscene.errors import ConfigError
 from anyscene.files import write_atomically
 from anyscene.labeling import Labeling
+from anyscene.marks import picture_mark
 
 TILE = (240, 180)
 GAP = 8
@@ -68,13 +69,13 @@ def save_picture(picture: NDArray[np.uint8], path: Path) -> None:
         raise ConfigError(
             f"{path}: pictures are written as {', '.join(formats)}; choose one of these suffixes"
         )
+    format = formats[path.suffix.lower()]
     with write_atomically(path) as file:
-        Image.fromarray(picture).save(file, formats[path.suffix.lower()])
+        Image.fromarray(picture).save(file, format, **picture_mark(format))
 
 
 def _overlay(image: NDArray[np.uint8], truth: NDArray[np.int16], classes: Classes) -> NDArray[np.uint8]:
-    certain = np.ones(truth.shape, np.float32)
-    return Labeling(truth, certain, classes).overlay(image, opacity=0.7)
+    return Labeling(truth, classes).overlay(image, opacity=0.7)
 
 
 def _fit(image: NDArray[np.uint8]) -> Image.Image:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anyscene.apps.console import JsonOption, busy, console, emit_json, table, track
+from anyscene.apps.console import JsonOption, busy, check_outputs, console, emit_json, table, track
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +19,7 @@ SpecArgument = Annotated[
     str,
     typer.Argument(
         metavar="SPEC",
-        help="KIND:PATH, with KIND camvid, stanford, siftflow or folder; streets: for generated scenes.",
+        help="KIND:PATH; KIND: folder, coco, cvat, labelme, cityscapes, camvid, stanford, siftflow, streets.",
         show_default=False,
     ),
 ]
@@ -42,6 +42,8 @@ def check(spec: SpecArgument, json: JsonOption = None) -> None:
     """
     from anyscene.data import checking
 
+    check_outputs(json)
+
     dataset = _open(spec)
     found = checking.check(dataset, lambda scenes: track(scenes, f"Checking {dataset.name}"))
     _report(found, console(json))
@@ -60,6 +62,8 @@ def show(
     import numpy as np
 
     from anyscene.apps.contact_sheet import draw_sheet, save_picture
+
+    check_outputs(None, output)
 
     dataset = _open(spec)
     scenes = dataset.split(split)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anyscene.apps.console import JsonOption, busy, console, emit_json, table
+from anyscene.apps.console import JsonOption, busy, check_outputs, console, emit_json, table
 from anyscene.apps.label import ModelOption
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def demo(
     from anyscene.apps.demo_page import write_page
     from anyscene.engine.loading import DEFAULT_MODEL, load
 
+    check_outputs(json, output / "index.html", *output.glob("[0-9]-[0-9]-*"))
     for_photograph, for_streets = (model, model) if model else (DEFAULT_MODEL, STREETS_MODEL)
     with busy("getting ready"):
         engines = {name: load(name) for name in {for_photograph, for_streets}}
@@ -108,7 +109,7 @@ def _streets(engine: Engine, model: str) -> Group:
 
 def _group(title: str, model: str, engine: Engine, images: list[tuple[str, Any, Any]]) -> Group:
     pictures = tuple(
-        Picture(name, image, truth, tuple(engine.label(image, budget) for budget in BUDGETS))
+        Picture(name, image, truth, tuple(engine.label(image, budget, confidence=True) for budget in BUDGETS))
         for name, image, truth in images
     )
     rows = tuple(_means(pictures, turn) for turn in range(len(BUDGETS)))
@@ -131,7 +132,7 @@ def _means(pictures: tuple[Picture, ...], turn: int) -> dict[str, float | None]:
         "budget_ms": BUDGETS[turn],
         "used_ms": mean(labeling.cost for labeling in labelings),
         "steps": mean(len(labeling.trace) for labeling in labelings),
-        "confidence": mean(float(labeling.confidence.mean()) for labeling in labelings),
+        "confidence": mean(float(labeling.require_confidence().mean()) for labeling in labelings),
         "accuracy": mean(right) if right else None,
     }
 

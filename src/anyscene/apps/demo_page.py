@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from math import log
+from math import ceil, floor, log
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,9 @@ from anyscene.apps.demo import HEADERS, Group, Picture, cells
 from anyscene.data import Classes
 from anyscene.files import write_atomically
 from anyscene.labeling import Labeling
+
+LEAST_SHARE = 0.005
+"""Classes with less of a picture are left out of its legend."""
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 240, 48, 36
 COLORS = ("#1461c8", "#b3470f")
@@ -32,7 +35,7 @@ def write_page(folder: Path, groups: Sequence[Group], budgets: Sequence[int]) ->
         )
         sections.append(
             f"<h2>{escape(group.title)}</h2><p>Labelled by {escape(group.model)}.</p>"
-            f"{_table(group)}<p>{_legend(group.classes)}</p>{pictures}"
+            f"{_table(group)}{pictures}"
         )
     page = PAGE.format(chart=_chart(groups, budgets), sections="".join(sections))
     with write_atomically(folder / "index.html") as file:
@@ -50,8 +53,7 @@ def _strip(folder: Path, name: str, picture: Picture, classes: Classes, budgets:
 
     figures = [show(picture.image, "image", picture.name)]
     if picture.truth is not None:
-        certain = np.ones(picture.truth.shape, np.float32)
-        figures.append(show(Labeling(picture.truth, certain, classes).color(), "truth", "truth"))
+        figures.append(show(Labeling(picture.truth, classes).color(), "truth", "truth"))
     for budget, labeling in zip(budgets, picture.labelings, strict=True):
         labeling.save(folder / f"{name}-{budget}ms-ids.png")
         figures.append(
@@ -59,7 +61,7 @@ def _strip(folder: Path, name: str, picture: Picture, classes: Classes, budgets:
                 labeling.overlay(picture.image, 0.65), f"{budget}ms", f"{budget} ms: {labeling.cost:.1f} used"
             )
         )
-    return f"<div>{''.join(figures)}</div>"
+    return f"<div>{_legend(picture.labelings[-1])}{''.join(figures)}</div>"
 
 
 def _table(group: Group) -> str:
@@ -68,11 +70,16 @@ def _table(group: Group) -> str:
     return f"<table><tr>{head}</tr>{rows}</table>"
 
 
-def _legend(classes: Classes) -> str:
-    return "".join(
-        f'<span style="border-left: 1em solid rgb({red},{green},{blue})">{escape(name)}</span>'
-        for name, (red, green, blue) in zip(classes.names, classes.palette.tolist(), strict=True)
+def _legend(labeling: Labeling) -> str:
+    """What is seen in a picture with most time, and how much of it."""
+    colors = dict(zip(labeling.classes.names, labeling.classes.palette.tolist(), strict=True))
+    seen = sorted(labeling.shares().items(), key=lambda one: -one[1])
+    items = "".join(
+        f'<span style="border-left: 1em solid rgb{tuple(colors[name])}">{escape(name)} {share:.0%}</span>'
+        for name, share in seen
+        if share >= LEAST_SHARE
     )
+    return f"<p>{items}</p>"
 
 
 def _chart(groups: Sequence[Group], budgets: Sequence[int]) -> str:
@@ -89,10 +96,14 @@ def _chart(groups: Sequence[Group], budgets: Sequence[int]) -> str:
         if group.rows[0][what] is not None
     ]
     first, last = log(budgets[0]), log(budgets[-1])
+    # From the ten below the lowest value: against 0 to 100 the gain would be a flat line.
+    low = floor(10 * min(value for *_, values in lines for value in values) - 1e-9) / 10
+    high = ceil(10 * max(value for *_, values in lines for value in values) + 1e-9) / 10
 
     def place(ms: float, value: float) -> str:
         across = (log(ms) - first) / (last - first)
-        return f"{LEFT + across * (WIDTH - LEFT - 20):.1f},{10 + (1 - value) * (HEIGHT - BOTTOM - 10):.1f}"
+        below = (high - value) / (high - low)
+        return f"{LEFT + across * (WIDTH - LEFT - 20):.1f},{10 + below * (HEIGHT - BOTTOM - 10):.1f}"
 
     drawn = "".join(
         f'<polyline points="{" ".join(place(ms, value) for ms, value in zip(budgets, values, strict=True))}" '
@@ -100,7 +111,7 @@ def _chart(groups: Sequence[Group], budgets: Sequence[int]) -> str:
         for _, color, dash, values in lines
     )
     ticks = "".join(
-        f'<text x="{place(ms, 0).split(",")[0]}" y="{HEIGHT - BOTTOM + 16}" class="tick">{ms}</text>'
+        f'<text x="{place(ms, low).split(",")[0]}" y="{HEIGHT - BOTTOM + 16}" class="tick">{ms}</text>'
         for ms in budgets
     )
     keys = "".join(
@@ -111,7 +122,7 @@ def _chart(groups: Sequence[Group], budgets: Sequence[int]) -> str:
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="what more time buys">'
         f'<path d="M{LEFT} 10V{HEIGHT - BOTTOM}H{WIDTH - 10}" class="axis"/>'
-        f'<text x="4" y="16">100 %</text><text x="18" y="{HEIGHT - BOTTOM}">0 %</text>'
+        f'<text x="4" y="16">{high:.0%}</text><text x="4" y="{HEIGHT - BOTTOM}">{low:.0%}</text>'
         f'<text x="{WIDTH // 2}" y="{HEIGHT - 4}">milliseconds given</text>{ticks}{keys}{drawn}</svg>'
     )
 
@@ -119,6 +130,7 @@ def _chart(groups: Sequence[Group], budgets: Sequence[int]) -> str:
 PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta name="generator" content="written by anyscene">
 <meta name="viewport" content="width=device-width">
 <title>anyscene: what more time buys</title>
 <style>
@@ -138,5 +150,12 @@ PAGE = """<!doctype html>
 again and again, with 2 to 100 milliseconds each.</p>
 {chart}
 {sections}
+<h2>What to try next</h2>
+<pre>
+anyscene label photo.jpg --overlay            # your own photo: labels/photo.overlay.png
+anyscene explain photo.jpg -o explained       # every step of a labeling, on a page
+anyscene models                               # what the models that ship can label, and how well
+anyscene train --data folder:mydata -o mine.anyscene   # your own classes: docs/train-your-own.md
+</pre>
 </html>
 """

@@ -55,11 +55,11 @@ def evaluate(
     Killed at any moment, the same command goes on where it was.
     """
     from anyscene.errors import ConfigError
-    from anyscene.evaluation.evaluate import Request
+    from anyscene.evaluation.compared_systems import parse_systems
     from anyscene.evaluation.evaluate import evaluate as run
     from anyscene.evaluation.headline import describe
     from anyscene.evaluation.report import write_report
-    from anyscene.evaluation.systems import parse_systems
+    from anyscene.evaluation.request import Request
 
     if find_spec("matplotlib") is None:  # said now, and not when hours of scoring are done
         raise ConfigError("a report needs matplotlib, which is not installed; pip install 'anyscene[report]'")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anyscene.apps.console import busy, console
+from anyscene.apps.console import busy, check_outputs, console
 from anyscene.apps.label import BudgetOption, ModelOption
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def explain(
     from anyscene.data import read_image
     from anyscene.files import write_atomically
 
+    target = output / "index.html"
+    check_outputs(None, target, inputs=[image])
     picture = read_image(image)
     with busy("getting ready"):
         engine = anyscene.load(model)
@@ -48,20 +50,19 @@ def explain(
         budget=escape(budget or "none"),
         spent=f"{frames[-1].elapsed:.1f}",
         share=f"{run.deciding_ms / max(frames[-1].elapsed, 1e-9):.1%}",
-        sure=f"{labeling.confidence.mean():.1%}",
+        sure=f"{labeling.mean_confidence:.1%}",
         legend=_legend(engine.classes),
         chart=_chart(frames),
         rows="".join(_row(index, frame) for index, frame in enumerate(frames)),
         steps="".join(_section(index, frame) for index, frame in enumerate(frames)),
     )
-    target = output / "index.html"
     with write_atomically(target) as file:
-        file.write(page.encode())
+        file.write(page.encode(errors="backslashreplace"))
     console().print(f"Open {target}", markup=False, soft_wrap=True)
 
 
 def _row(index: int, frame: Frame) -> str:
-    step, sure = frame.step, f"{frame.labeling.confidence.mean():.1%}"
+    step, sure = frame.step, f"{frame.labeling.mean_confidence:.1%}"
     if step is None:
         done = ("the prior", "", "", "0.0", "1", "")
     else:
@@ -80,7 +81,7 @@ def _row(index: int, frame: Frame) -> str:
 def _section(index: int, frame: Frame) -> str:
     import numpy as np
 
-    sure = np.rint(frame.labeling.confidence * 255).astype(np.uint8)
+    sure = np.rint(frame.labeling.require_confidence() * 255).astype(np.uint8)
     pictures = (
         _figure(frame.outlined(), "leaves; those not active are dark"),
         _figure(frame.labeling.overlay(frame.image, 0.65), "labels"),
@@ -115,7 +116,7 @@ def _chart(frames: list[Frame]) -> str:
     for frame in frames:
         x = 40 + (width - 50) * frame.elapsed / end
         points.append(f"{x:.1f},{height - 20 - (height - 30) * level:.1f}")
-        level = float(frame.labeling.confidence.mean())
+        level = float(frame.labeling.require_confidence().mean())
         points.append(f"{x:.1f},{height - 20 - (height - 30) * level:.1f}")
     return (
         f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="mean confidence over time">'
@@ -129,6 +130,7 @@ def _chart(frames: list[Frame]) -> str:
 PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta name="generator" content="written by anyscene">
 <meta name="viewport" content="width=device-width">
 <title>anyscene: {name}, step by step</title>
 <style>

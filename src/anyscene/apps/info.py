@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anyscene.apps.console import JsonOption, console, emit_json
+from anyscene.apps.console import JsonOption, check_outputs, console, emit_json
 
 
 def register(app: typer.Typer) -> None:
@@ -20,9 +20,11 @@ def info(
 ) -> None:
     """Say what a model can label, what it looks at, what it may do, and how it was trained."""
     from anyscene.engine.loading import find_model
-    from anyscene.model.modelfile import describe_model, load_model
+    from anyscene.modelfile import describe_model, load_model
 
-    trained = load_model(find_model(model))
+    path = find_model(model)
+    check_outputs(json, inputs=[path])
+    trained = load_model(path)
     for line in describe_model(trained):
         console(json).print(line, markup=False, soft_wrap=True)
     emit_json(

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from statistics import mean
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from anyscene.apps.console import JsonOption, busy, console, emit_json, table, track
-
-if TYPE_CHECKING:
-    from anyscene.apps.label_jobs import Done
-    from anyscene.apps.sources import Found
+from anyscene.apps.console import JsonOption, busy, check_outputs, track
+from anyscene.apps.stopping import stands_at
 
 ModelOption = Annotated[
     str | None,
@@ -31,6 +27,15 @@ BudgetOption = Annotated[
 ]
 
 
+class Format(StrEnum):
+    """Forms of results beside the PNGs of ids."""
+
+    png = "png"
+    coco = "coco"
+    jsonl = "jsonl"
+    cityscapes = "cityscapes"
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(label)
@@ -38,99 +43,114 @@ def register(app: typer.Typer) -> None:
 
 def label(
     paths: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="PATHS...", help="Pictures, folders, videos, or patterns like 'a/*.jpg'."),
-    ],
+    ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")] = Path("labels"),
     model: ModelOption = None,
     budget: BudgetOption = None,
+    total: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Time for the whole job, such as 60s, shared among its images."),
+    ] = None,
     until: Annotated[
-        float | None, typer.Option(help="Stop an image when its mean confidence is this high (0 to 1).")
+        float | None,
+        typer.Option(min=0, max=1, help="Stop an image when its mean confidence is this high (0 to 1)."),
+    ] = None,
+    files_from: Annotated[
+        str | None,
+        typer.Option("--files-from", metavar="FILE|-", help="Also label the paths in a file, one a line."),
+    ] = None,
+    format: Annotated[
+        list[Format] | None,
+        typer.Option(help="Also write all results as COCO, JSON Lines, or Cityscapes' ids; may be repeated."),
     ] = None,
     overlay: Annotated[
-        bool, typer.Option("--overlay", help="Also write the labels over the picture.")
+        bool, typer.Option("--overlay", help="Also write the labels over the picture, with a legend.")
     ] = False,
+    opacity: Annotated[float, typer.Option(min=0, max=1, help="Of the labels over the picture.")] = 0.5,
     confidence: Annotated[
         bool, typer.Option("--confidence", help="Also write how sure we are, white is sure.")
     ] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Also write what was done, as JSON.")] = False,
-    carry: Annotated[
-        bool, typer.Option("--carry", help="In videos, let each frame start from what the last one showed.")
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Label videos as streams: what is known moves along with the image."),
     ] = False,
+    overlay_video: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --live and one video: the labels over it, as an .mp4 file."),
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that label side by side.")] = 1,
     redo: Annotated[bool, typer.Option("--redo", help="Label again what was labelled before.")] = False,
     json: JsonOption = None,
 ) -> None:
     """Label every pixel of pictures and videos, each image within a budget.
 
-    Results keep the names and folders of their sources: PNGs of class ids. A run that was stopped goes on
-    where it was; a file that cannot be read is named and passed over.
+    Results keep the names and folders of their sources: PNGs of class ids, with classes.json to say what ids
+    mean and records.jsonl to say what became of each image. A run that was stopped goes on where it was; a
+    file that cannot be read is named and passed over.
 
     Exit code: 0 if everything was labelled, 1 if something was not, 2 if nothing could be done.
     """
-    from anyscene.apps.label_jobs import Settings, check_settings, run_jobs
-    from anyscene.apps.sources import find_sources
+    from anyscene.apps.allowance import Allowance
+    from anyscene.apps.label_jobs import Done, Settings, parted, run_jobs
+    from anyscene.apps.label_report import report
+    from anyscene.apps.records import RECORDS, append_records, keep_latest
+    from anyscene.apps.results import DOCUMENTS, check_results, check_settings, write_classes, write_documents
+    from anyscene.apps.sources import find_sources, listed_paths
     from anyscene.engine.clock import parse_budget
-    from anyscene.engine.loading import find_model
+    from anyscene.engine.loading import drawn_classes, find_model
     from anyscene.errors import ConfigError
+    from anyscene.modelfile import load_model
 
     parse_budget(budget)
+    total_ms = parse_budget(total)
+    formats = [one.value for one in format or ()]
+    wanted = {
+        "overlay": overlay,
+        "confidence": confidence,
+        "trace": trace,
+        "cityscapes": "cityscapes" in formats,
+    }
+    documents = [name for name in DOCUMENTS if name in formats]
+    path = find_model(model)
     settings = Settings(
-        model=str(find_model(model).resolve()),
+        model=str(path.resolve()),
         budget=budget,
         until=until,
-        extras=tuple(
-            name
-            for name, wanted in (("overlay", overlay), ("confidence", confidence), ("trace", trace))
-            if wanted
-        ),
-        carry=carry,
+        extras=tuple(name for name, asked in wanted.items() if asked),
+        opacity=opacity,
         redo=redo,
+        live=live,
+        overlay_video=None if overlay_video is None else str(overlay_video),
     )
-    found = find_sources(paths, output)
+    given = [*(paths or ()), *(listed_paths(files_from) if files_from else ())]
+    if not given:
+        raise ConfigError("nothing to label was named; name pictures, folders or videos, or use --files-from")
+    found = find_sources(given, output)
+    if overlay_video is not None and (not live or [each.is_video for each in found.sources] != [True]):
+        raise ConfigError("--overlay-video goes with --live and exactly one video; name one, and add --live")
     if not found.sources and not found.missing:
-        raise ConfigError(f"there is no picture and no video in {', '.join(paths)}; name some")
-    check_settings(output, settings)
+        raise ConfigError(f"there is no picture and no video in {', '.join(given)}; name some")
+    check_results(found.sources, output, settings.extras, documents)
+    check_outputs(json, overlay_video, inputs=[settings.model, *(source.path for source in found.sources)])
+    ways = {"model": settings.model, "budget": budget, "until": until, "total": total, "live": live}
+    check_settings(output, ways, redo)
+    classes = drawn_classes(load_model(path))
+    write_classes(output, classes)
+    todo, done = parted(found.sources, settings)
+    way_on = "the same command without --redo" if redo else "the same command"
+    stands_at(f"{len(done)} of {len(found.sources)}", way_on)
+    allowance = Allowance(total_ms, len(todo), min(workers, len(todo))) if total else None
+    labelled: list[Done] = []
     with busy("getting ready"):  # a first use measures this machine
-        jobs = run_jobs(found.sources, settings, workers)
-    done = list(track(jobs, "labeling", total=len(found.sources)))
-    _report(done, found, output, json)
-    if found.missing or any(item.problem for item in done):
+        jobs = run_jobs(todo, settings, workers, allowance)
+    for item in track(jobs, "labeling", total=len(todo)):
+        labelled.append(item)
+        append_records(output / RECORDS, [one for one in item.records if one.status != "kept"])
+        stands_at(f"{len(done) + len(labelled)} of {len(found.sources)}", way_on)
+    keep_latest(output / RECORDS)
+    write_documents(output, documents, found.sources, classes)
+    if not report([*done, *labelled], found, output, json):
         raise typer.Exit(1)
-
-
-def _report(done: list[Done], found: Found, output: Path, json: str | None) -> None:
-    """Show what was done, and what was not and why."""
-    problems = [(str(item.source.path), item.problem) for item in done if item.problem]
-    problems += [(text, f"{text}: there is no such file or folder; check the path") for text in found.missing]
-    costs = sorted(cost for item in done for cost in item.costs)
-    deadlines = [met for item in done for met in item.deadlines_met if met is not None]
-    summary = {
-        "labelled": len(costs),
-        "labelled_before": sum(item.kept for item in done),
-        "failed": len(problems),
-        "passed_over": found.passed_over,
-        "mean_ms": mean(costs) if costs else None,
-        "median_ms": costs[len(costs) // 2] if costs else None,
-        "largest_ms": costs[-1] if costs else None,
-        "deadlines_met": mean(deadlines) if deadlines else None,
-    }
-    names = {
-        "labelled": "images labelled",
-        "labelled_before": "labelled before",
-        "failed": "could not be labelled",
-        "passed_over": "not a picture or video by name",
-        "mean_ms": "mean time, ms",
-        "median_ms": "median time, ms",
-        "largest_ms": "longest time, ms",
-        "deadlines_met": "deadlines met",
-    }
-    rows = [
-        (names[key], value if isinstance(value, int) else f"{value:.1%}" if "met" in key else f"{value:.1f}")
-        for key, value in summary.items()
-        if value is not None
-    ]
-    console(json).print(table(f"results in {output}", ("what", "value"), rows))
-    for _, problem in problems:
-        console("-").print(Text.assemble(("not labelled: ", "bold red"), str(problem)), soft_wrap=True)
-    emit_json({**summary, "problems": [{"path": path, "problem": why} for path, why in problems]}, json)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from anyscene.apps.console import JsonOption, console, emit_json, table
+from anyscene.apps.console import JsonOption, check_outputs, console, emit_json, table
 
 if TYPE_CHECKING:
-    from anyscene.model.modelfile import TrainedModel
+    from anyscene.modelfile import TrainedModel
 
 SHOWN_MS = (2, 5, 10, 20, 50, 100)
 """Budgets at which the cost curve is told."""
@@ -40,7 +40,9 @@ def register(app: typer.Typer) -> None:
 def models(json: JsonOption = None) -> None:
     """List the models that ship: classes, training data and its terms, scores, what time buys."""
     from anyscene.engine.loading import DEFAULT_MODEL, shipped_models
-    from anyscene.model.modelfile import load_model
+    from anyscene.modelfile import load_model
+
+    check_outputs(json)
 
     found = [
         {**describe(name, path, load_model(path)), "default": name == DEFAULT_MODEL}
@@ -61,7 +63,7 @@ def models(json: JsonOption = None) -> None:
         screen.print("\n" + "\n".join(filter(None, lines)), markup=False, soft_wrap=True)
     if found:
         screen.print(f"\n{NETWORK}", markup=False, soft_wrap=True)
-    emit_json(found, json)
+    emit_json({"models": found}, json)
 
 
 def describe(name: str, path: Path, trained: TrainedModel) -> dict[str, Any]:

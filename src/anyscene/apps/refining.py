@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import cv2
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from anyscene.engine import Engine, Run
 from anyscene.engine.clock import Budget
+from anyscene.engine.progress import paint_state
 from anyscene.labeling import Labeling, Step
-from anyscene.model.painting import Painter
 from anyscene.model.state import State
+from anyscene.painting.leaves import Painter
 
 Picture = NDArray[np.uint8]
 
@@ -45,7 +46,7 @@ class Frame:
 
     def caption(self) -> str:
         """What led here, in words."""
-        sure = f"{self.labeling.confidence.mean():.0%} sure"
+        sure = f"{self.labeling.mean_confidence:.0%} sure"
         if self.step is None:
             return f"0.0 ms: the prior, {sure}"
         return f"{self.elapsed:.1f} ms: {self.step.action}; {self.step.leaves} leaves, {sure}"
@@ -56,23 +57,25 @@ def record(engine: Engine, image: Picture, budget: Budget, width: int) -> tuple[
 
     Drawing waits until the labeling is done, so that it is no part of the budget.
     """
-    run = engine.begin(image, budget)
+    run = engine.begin(image, budget, confidence=True)
     states = [run.state]
     while run.advance():
         states.append(run.state)
-    return run, list(_draw(run, states, shrunk(image, width)))
+    return run, list(_draw(engine, run, states, shrunk(image, width)))
 
 
-def _draw(run: Run, states: list[State], image: Picture) -> Iterator[Frame]:
+def _draw(engine: Engine, run: Run, states: list[State], image: Picture) -> Iterator[Frame]:
     evidence = run.look()
     size = (image.shape[0], image.shape[1])
     steps = (None, *run.steps)
     spent = accumulate((step.actual_ms if step else 0.0) for step in steps)
     for state, step, elapsed in zip(states, steps, spent, strict=True):
-        paint = Painter(evidence.tree, evidence.nodes(0), state.leaves, size)
-        labeling = Labeling(*run.show(state, size), run.classes, elapsed)
+        leaf_painter = Painter(evidence.tree, evidence.nodes(0), state.leaves, size)
+        painted = paint_state(state, engine.learned, evidence, size)
+        labeling = Labeling(painted.labels, engine.classes, painted.confidence(), elapsed)
         rows = np.arange(len(state.leaves), dtype=np.int32)
-        yield Frame(image, step, elapsed, labeling, paint(rows), paint(state.active))
+        known = step and replace(step, mean_entropy=float(state.area @ state.entropy))
+        yield Frame(image, known, elapsed, labeling, leaf_painter(rows), leaf_painter(state.active))
 
 
 def shrunk(image: Picture, width: int) -> Picture:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from anyscene.errors import ConfigError
+from anyscene.marks import is_ours
 
 VIDEO_SUFFIXES = frozenset(
     {".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".wmv", ".flv", ".ts", ".mts"}
@@ -69,6 +71,18 @@ def find_sources(paths: Sequence[str], out: Path) -> Found:
     return Found(_with_targets(found, out), tuple(missing), passed_over)
 
 
+def listed_paths(listing: str) -> list[str]:
+    """The paths in a file (-: stdin), one a line, or with NUL between them as `find -print0` writes them."""
+    try:
+        text = sys.stdin.read() if listing == "-" else Path(listing).read_text(errors="surrogateescape")
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the list {listing}: {error.strerror}; name a file of paths"
+        ) from error
+    lines = text.split("\0") if "\0" in text else text.splitlines()
+    return [line for line in lines if line.strip()]
+
+
 def _expand(text: str) -> list[Path]:
     path = Path(text).expanduser()
     if path.exists() or not glob.has_magic(text):
@@ -79,12 +93,16 @@ def _expand(text: str) -> list[Path]:
 def _files_in(folder: Path, out: Path) -> Iterator[Path]:
     """All files below a folder in a fixed order, but hidden ones and results."""
     results = out.resolve()
+    # Results of an earlier run may lie among the sources, where the folder itself is inside `out`.
+    mixed = folder.resolve().is_relative_to(results)
     for parent, folders, files in os.walk(folder):
         inside = Path(parent)
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and (inside / name).resolve() != results
         )
-        yield from (inside / name for name in sorted(files) if not name.startswith("."))
+        for name in sorted(files):
+            if not name.startswith(".") and not (mixed and is_ours(inside / name)):
+                yield inside / name
 
 
 def _with_targets(found: dict[Path, Path], out: Path) -> tuple[Source, ...]:

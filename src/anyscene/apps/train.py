@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from anyscene.apps.console import Stages, console, table
+from anyscene.apps.console import Stages, check_outputs, console, table
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +26,9 @@ def train(
     split: Annotated[
         str, typer.Option("--split", help="Which part of the data set to learn from.")
     ] = "train",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run that was stopped.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin anew instead of going on with a run that was stopped.")
+    ] = False,
     search: Annotated[
         bool,
         typer.Option("--search", help="First try settings that matter and keep the best on held-out images."),
@@ -47,25 +49,29 @@ def train(
         Path | None, typer.Option("--costs", metavar="FILE", help="Costs of an earlier run (its costs.json).")
     ] = None,
 ) -> None:
-    """Learn a model: weak learners, action proposals, policy. Killed at any moment, --resume goes on.
+    """Learn a model: weak learners, action proposals, policy.
+
+    Stopped at any moment, the same command goes on.
 
     The network is not trained, but read: scores of your own classes if it knows them by these names, else of
     others, as features.
     """
     from anyscene.data import open as open_data
-    from anyscene.features.hypercolumn.backbone import shipped_backbone
     from anyscene.learning.config import TrainConfig, read_config
     from anyscene.learning.search import search_config
     from anyscene.learning.train import train as learn
 
+    trials = out.with_name(f"{out.name}.search").glob("*.anyscene") if search else ()
+    check_outputs(None, out, *trials, inputs=[config, backbone, costs])
     settings = read_config(config) if config else TrainConfig()
     dataset = open_data(data)
     with Stages() as show:
         options: dict[str, Any] = {
             "split": split,
-            "backbone": None if without_network else backbone or shipped_backbone(dataset.name),
+            "network": not without_network,
+            "backbone": backbone,
             "costs": costs,
-            "resume": resume,
+            "restart": restart,
             "report": show,
         }
         if search:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from anyscene.apps.console import console
+from anyscene.apps.console import Screen, check_outputs, console
+from anyscene.apps.stopping import stands_at
 from anyscene.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -41,6 +41,13 @@ def train_backbone(
         Path | None,
         typer.Option("--start", help="An earlier run's folder, or a backbone file: begin with its parts."),
     ] = None,
+    teacher: Annotated[
+        Path | None,
+        typer.Option(
+            "--teacher",
+            help="A run's folder, or a backbone file: its parts teach (see 'distill' in a recipe).",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     threads: Annotated[int, typer.Option("--threads", min=1, help="CPU threads to train with.")] = 2,
 ) -> None:
@@ -49,6 +56,7 @@ def train_backbone(
     Killed at any moment, the same command goes on from the last checkpoint. Parts 'a' and 'b' are trained on
     one half each; they give the training images scores from a network that has not seen them.
     """
+    check_outputs(None, out, inputs=[recipe, start])
     try:
         import torch
     except ImportError as error:
@@ -71,7 +79,7 @@ def train_backbone(
         if name not in PARTS:
             raise ConfigError(f"there is no part '{name}'; the parts are {', '.join(PARTS)}")
         with _Show(name) as show:
-            train_part(datasets, name, settings, run, seed, show.update, start)
+            train_part(datasets, name, settings, run, seed, show.update, start, teacher)
     if out is None:
         return
     finished = {
@@ -88,7 +96,7 @@ class _Show:
 
     def __init__(self, part: str) -> None:
         self._part = part
-        screen = Console(stderr=True)
+        screen = Screen(stderr=True)
         self._terminal = screen.is_terminal
         self._bar = Progress(
             TextColumn("part {task.fields[part]}"),
@@ -109,6 +117,7 @@ class _Show:
 
     def update(self, progress: TrainingProgress) -> None:
         """Show where the run stands."""
+        stands_at(f"{progress.step} of {progress.steps} steps of part {self._part}")
         minutes = f"{progress.seconds_left / 60:.0f} min"
         self._bar.update(
             self._task,

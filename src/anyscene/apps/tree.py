@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anyscene.apps.console import console, table, track
+from anyscene.apps.console import check_outputs, console, table, track
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,12 +38,13 @@ def tree(
     from anyscene.data.images import read_image
     from anyscene.hierarchy import LAYERS, Tree, working_frame
 
+    paths = [output / f"layer-{layer}.png" for layer in range(LAYERS)]
+    check_outputs(None, *paths, inputs=[image])
     frame = working_frame(read_image(image))
     made = Tree(frame)
     rows = []
-    for layer in track(range(LAYERS), "Drawing layers"):
+    for layer, path in enumerate(track(paths, "Drawing layers")):
         made.grow(layer + 1)
-        path = output / f"layer-{layer}.png"
         save_picture(draw_layer(made, layer, frame), path)
         rows.append((layer, len(made.areas[layer]), made.strides[layer], path))
     height, width = made.size

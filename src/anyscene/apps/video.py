@@ -1,12 +1,17 @@
-"""Reading videos frame by frame (PyAV, the extra `video`)."""
+"""Reading and writing videos (PyAV, the extra `video`)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal
 
 from anyscene.errors import ConfigError, ImageError
+from anyscene.marks import MARK
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,26 +19,140 @@ if TYPE_CHECKING:
 
 
 def read_frames(path: Path) -> Iterator[NDArray[np.uint8]]:
-    """Yield the frames of a video, uint8[H, W, 3] RGB and upright."""
-    import numpy as np
+    """Yield the frames of a video, uint8[H, W, 3] RGB and upright; one without frames is an ImageError."""
+    return (frame for _, frame in read_stamped_frames(path))
 
+
+def read_stamped_frames(path: Path) -> Iterator[tuple[float, NDArray[np.uint8]]]:
+    """Yield the frames of a video file with their times in milliseconds."""
     from anyscene.data.images import require_file
 
+    _pyav(path)
+    require_file(path)
+    return decode(str(path))
+
+
+def decode(address: str) -> Iterator[tuple[float, NDArray[np.uint8]]]:
+    """Yield the frames of a file or a network address with their times in milliseconds."""
+    import numpy as np
+
+    from anyscene.data.images import most_pixels
+
+    av = _pyav(address)
+    try:
+        with av.open(address) as container:
+            if not container.streams.video:
+                raise ImageError(f"{address}: holds no video; name a video file")
+            last_ms, is_empty = 0.0, True
+            for frame in container.decode(video=0):
+                is_empty = False
+                if frame.width * frame.height > most_pixels():
+                    raise ImageError(
+                        f"{address}: its frames have more than {most_pixels() // 10**6} million pixels; "
+                        "scale it down first, or set ANYSCENE_MAX_PIXELS if there is memory for more"
+                    )
+                # Frames without a time come as far apart as most cameras' do.
+                last_ms = last_ms + 40.0 if frame.time is None else 1e3 * frame.time
+                quarter_turns = round(getattr(frame, "rotation", 0) / 90) % 4
+                picture = np.rot90(frame.to_ndarray(format="rgb24"), quarter_turns)
+                yield last_ms, np.ascontiguousarray(picture)
+            if is_empty:
+                raise ImageError(f"{address}: the video has no frames; copy or download it again")
+    except ImageError:
+        raise
+    except Exception as error:  # damaged files make decoders raise almost anything
+        reason = getattr(error, "strerror", None) or error
+        raise ImageError(
+            f"{address}: the video is damaged or not one that can be read ({reason}); copy it again"
+        ) from error
+
+
+def frame_rate(path: Path) -> float:
+    """How many frames a second a video says it has; 25 where it does not say."""
+    av = _pyav(path)
+    try:
+        with av.open(str(path)) as container:
+            return float(container.streams.video[0].average_rate or 25)
+    except (av.error.FFmpegError, OSError, IndexError):
+        return 25.0  # whoever reads the frames says what is wrong with the file
+
+
+CODECS: dict[str, tuple[str, str, str]] = {
+    "overlay": ("libx264", "yuv420p", "rgb24"),
+    "ids": ("ffv1", "gray", "gray"),
+}
+"""Kind of a video -> codec, its pixel format, the format of the pictures. FFV1 loses nothing."""
+
+
+class VideoWriter:
+    """Writes pictures of one size as a video; it is put in its place when it is complete.
+
+    kind : "overlay" for pictures uint8[H, W, 3], "ids" for label ids uint8[H, W], which are kept exactly.
+    """
+
+    def __init__(self, path: Path, kind: Literal["overlay", "ids"], frames_per_second: float) -> None:
+        self._path = path
+        self._unfinished = path.with_name(f".{path.stem}.unfinished{path.suffix}")
+        self._kind = kind
+        self._rate = Fraction(max(frames_per_second, 1.0)).limit_denominator(1000)
+        self._container: Any = None
+        self._stream: Any = None
+        self._size: tuple[int, int] = (0, 0)
+
+    def __enter__(self) -> VideoWriter:
+        return self
+
+    def add(self, picture: NDArray[np.uint8]) -> None:
+        """Add a picture; one of another size than the first is scaled to it."""
+        import cv2
+        import numpy as np
+
+        av = _pyav(self._path)
+        if self._container is None:
+            self._open(picture)
+        even = np.ascontiguousarray(picture[: self._size[0], : self._size[1]])
+        if even.shape[:2] != self._size:
+            even = np.asarray(cv2.resize(even, self._size[::-1], interpolation=cv2.INTER_NEAREST))
+        frame = av.VideoFrame.from_ndarray(even, format=CODECS[self._kind][2])
+        self._container.mux(self._stream.encode(frame))
+
+    def _open(self, picture: NDArray[np.uint8]) -> None:
+        av = _pyav(self._path)
+        codec, pixels, _ = CODECS[self._kind]
+        height, width = picture.shape[:2]
+        # Colour is stored for blocks of 2 by 2 pixels; an odd last row or column is left out.
+        self._size = (height, width) if self._kind == "ids" else (height // 2 * 2, width // 2 * 2)
+        try:
+            self._container = av.open(str(self._unfinished), "w")
+            self._container.metadata["comment"] = MARK
+            self._stream = self._container.add_stream(codec, rate=self._rate)
+        except (av.error.FFmpegError, ValueError, OSError) as error:
+            raise ConfigError(
+                f"{self._path}: cannot be written as a video ({error}); name an .mp4 file for an overlay and "
+                "an .mkv file for ids, in a folder that exists"
+            ) from error
+        self._stream.width, self._stream.height = self._size[1], self._size[0]
+        self._stream.pix_fmt = pixels
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._container is None:
+            return
+        self._container.mux(self._stream.encode())
+        self._container.close()
+        if kind is None or kind is KeyboardInterrupt:  # what was seen until Ctrl-C is worth keeping
+            os.replace(self._unfinished, self._path)
+        else:
+            with suppress(OSError):
+                self._unfinished.unlink()
+
+
+def _pyav(what: object) -> Any:
     try:
         import av
     except ImportError:
         raise ConfigError(
-            f"{path}: reading videos needs PyAV; install it with `pip install 'anyscene[video]'`"
+            f"{what}: videos need PyAV; install it with `pip install 'anyscene[video]'`"
         ) from None
-    require_file(path)
-    try:
-        with av.open(str(path)) as container:
-            if not container.streams.video:
-                raise ImageError(f"{path}: holds no video; name a video file")
-            for frame in container.decode(video=0):
-                quarter_turns = round(getattr(frame, "rotation", 0) / 90) % 4
-                yield np.ascontiguousarray(np.rot90(frame.to_ndarray(format="rgb24"), quarter_turns))
-    except (av.error.FFmpegError, OSError) as error:
-        raise ImageError(
-            f"{path}: the video is damaged or not one that can be read ({error.strerror}); copy it again"
-        ) from error
+    return av

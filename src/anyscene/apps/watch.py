@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.style import Style
 from rich.text import Text
 
-from anyscene.apps.console import busy
+from anyscene.apps.console import busy, check_outputs, console
 from anyscene.apps.label import BudgetOption, ModelOption
 
 if TYPE_CHECKING:
@@ -39,10 +39,11 @@ def watch(
     from anyscene.apps.refining import record
     from anyscene.data import read_image
 
+    check_outputs(None, gif, inputs=[image])
     picture = read_image(image)
     with busy("getting ready"):
         engine = anyscene.load(model)
-    screen = Console(highlight=False)
+    screen = console()
     width = screen.width // 2 - 1
     _, frames = record(engine, picture, budget, GIF_WIDTH)
     if screen.is_terminal:
@@ -102,6 +103,7 @@ def _save_gif(path: Path, frames: list[Frame], pause: float) -> None:
     from PIL import Image, ImageDraw
 
     from anyscene.files import write_atomically
+    from anyscene.marks import picture_mark
 
     pictures = []
     for frame in frames:
@@ -112,4 +114,5 @@ def _save_gif(path: Path, frames: list[Frame], pause: float) -> None:
         pictures.append(picture)
     durations = [max(20, round(pause * 1000))] * (len(pictures) - 1) + [LAST_FRAME_MS]
     with write_atomically(path) as file:
-        pictures[0].save(file, "GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
+        options = {"append_images": pictures[1:], "duration": durations, "loop": 0, **picture_mark("GIF")}
+        pictures[0].save(file, "GIF", save_all=True, **options)

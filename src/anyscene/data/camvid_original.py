@@ -40,7 +40,7 @@ LABELS_OF_CLASS = {
 }
 CLASS_NAMES = tuple(LABELS_OF_CLASS)
 
-# The published label_colors.txt; a file of that name beside the data goes before it.
+# The published label_colors.txt. A file of that name beside the data is used instead.
 STANDARD_COLORS = """
 64 128 64 Animal
 192 0 128 Archway
@@ -77,7 +77,7 @@ STANDARD_COLORS = """
 """
 
 MAX_OFF_PALETTE = 0.1
-"""Published labels hold a few stray colours, which are void; a bigger share of them is another format."""
+"""The most pixels of stray colours, which are void. A label with more of them has another format."""
 
 
 def is_original(root: Path) -> bool:
@@ -114,7 +114,7 @@ def drive_and_frame(id: str) -> tuple[str, int]:
 
 
 def usual_split(id: str) -> str | None:
-    """Tell the part that everyone since SegNet puts an image in; None if the name is not CamVid's."""
+    """The split that everyone since SegNet puts an image in; None if the name is not CamVid's."""
     drive, frame = drive_and_frame(id)
     if not drive:
         return None

@@ -44,10 +44,11 @@ class ClassList(BaseModel):
     names: Annotated[tuple[str, ...], Field(min_length=1)]
     colors: tuple[Color, ...] | None = None
     void: tuple[Id | Color, ...] | None = None
+    comment: str | None = None
 
 
 def open_tree(root: Path) -> DataSet:
-    """Open a folder of one's own; without labels/ the scenes have no truth."""
+    """Open a folder of your own data; without labels/ the scenes have no truth."""
     if not (root / "images").is_dir() or not (root / "classes.json").is_file():
         raise DataError(f"{root}: not a data folder; expected images/, labels/ and classes.json in it")
     reader = LabelReader.from_file(root / "classes.json")
@@ -74,8 +75,7 @@ def open_tree(root: Path) -> DataSet:
 class LabelReader:
     """Reads label pictures of ids or colours.
 
-    class_of_id, class_of_color: the class, or VOID, of everything that a label may hold; colours are
-    packed.
+    class_of_id, class_of_color: the class, or VOID, of every id and packed colour that a label may hold.
     """
 
     classes: Classes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Iterator
@@ -10,18 +11,43 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError, features
 
-from anyscene.errors import ImageError
+from anyscene.errors import ConfigError, ImageError
 
-MAX_PIXELS = 2 * 89_478_485
-"""Files that claim more pixels are refused before they are decoded (Pillow's own bound, 179 million)."""
+MOST_PIXELS = 100_000_000
+"""Pictures that claim more are refused before they are decoded, which takes up to 10 bytes a pixel; labeling
+takes as many again. `ANYSCENE_MAX_PIXELS` sets another bound, of up to `PILLOWS_BOUND`.
+"""
 
-IMAGE_SUFFIXES = frozenset(
-    {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm"}
-)
+PILLOWS_BOUND = 178_956_970
+"""What Pillow itself refuses to open; changing that would change it for the whole process."""
 
-FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")
+STRIP_PIXELS = 2_000_000
+"""Pictures are converted in strips of so many pixels, so that no copy of a whole one is made on the way."""
+
+APPLE_SUFFIXES = frozenset({".heic", ".heif"})
+"""Pictures that need a decoder which anyscene does not bring; they are named, and refused with advice."""
+
+IMAGE_SUFFIXES = APPLE_SUFFIXES | {
+    *(
+        ".png",
+        ".jpg",
+        ".jpeg",
+        ".jpe",
+        ".jfif",
+        ".webp",
+        ".avif",
+        ".bmp",
+        ".gif",
+        ".tif",
+        ".tiff",
+        ".ppm",
+        ".pgm",
+    )
+}
+
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM", *(["AVIF"] if features.check("avif") else []))
 """What a file is tried as, whatever its name. Pillow knows more, some of which start other programs."""
 
 
@@ -34,7 +60,19 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """
     with _opened(Path(path)) as picture:
         ImageOps.exif_transpose(picture, in_place=True)
-        return _to_rgb(picture)
+        return to_rgb(picture)
+
+
+def decode_image(
+    data: bytes, limit: int | None = None, formats: tuple[str, ...] = FORMATS
+) -> NDArray[np.uint8]:
+    """Read a picture that is in memory as `read_image` reads files.
+
+    limit : pictures that claim more pixels are not decoded; None means `most_pixels`.
+    """
+    with _opened(Path("the picture"), io.BytesIO(data), limit, formats) as picture:
+        ImageOps.exif_transpose(picture, in_place=True)
+        return to_rgb(picture)
 
 
 def read_size(path: str | os.PathLike[str]) -> tuple[int, int]:
@@ -51,7 +89,7 @@ def read_label(path: str | os.PathLike[str]) -> NDArray[np.integer]:
     with _opened(Path(path)) as picture:
         if picture.mode in ("1", "L", "P") or _is_deep(picture):
             return np.asarray(picture).astype(np.int32)
-        return _to_rgb(picture)
+        return to_rgb(picture)
 
 
 def require_file(path: Path) -> None:
@@ -66,27 +104,45 @@ def require_file(path: Path) -> None:
         raise ImageError(f"{path}: the file is empty; copy or download it again")
 
 
+def most_pixels() -> int:
+    """Return how many pixels a picture may have: `ANYSCENE_MAX_PIXELS`, if that is set."""
+    text = os.environ.get("ANYSCENE_MAX_PIXELS", str(MOST_PIXELS))
+    if not text.isdecimal() or len(text) > 15:
+        raise ConfigError(
+            f"ANYSCENE_MAX_PIXELS is {text!a}; it must be a number of pixels, such as 200000000"
+        )
+    return min(int(text), PILLOWS_BOUND)
+
+
 @contextmanager
-def _opened(path: Path) -> Iterator[Image.Image]:
-    """Open a picture; whatever goes wrong, then or while the block decodes it, becomes an ImageError."""
+def _opened(
+    path: Path, data: io.BytesIO | None = None, limit: int | None = None, formats: tuple[str, ...] = FORMATS
+) -> Iterator[Image.Image]:
+    """Open a picture; whatever goes wrong, then or while the block decodes it, becomes an ImageError.
+
+    data : what the file holds, if it is in memory already.
+    """
+    most = most_pixels() if limit is None else limit
     try:
-        require_file(path)
+        if data is None:
+            require_file(path)
         with warnings.catch_warnings():
             # Pillow warns of sizes that we allow, and of metadata that we do not use.
             warnings.simplefilter("ignore")
-            with Image.open(path, formats=FORMATS) as picture:
-                if picture.width * picture.height > MAX_PIXELS:
+            with Image.open(data or path, formats=formats) as picture:
+                if picture.width * picture.height > most:
                     raise Image.DecompressionBombError
                 yield picture
-    except ImageError:
+    except (ImageError, ConfigError):
         raise
     except Image.DecompressionBombError:
         raise ImageError(
-            f"{path}: claims more than {MAX_PIXELS // 10**6} million pixels and was not decoded; "
-            "if it is a real picture, scale it down first"
+            f"{path}: claims more than {most // 10**6} million pixels and was not decoded; scale it "
+            "down first, or set ANYSCENE_MAX_PIXELS if there is memory for more"
         ) from None
     except UnidentifiedImageError:
-        raise ImageError(f"{path}: not an image that can be read; use PNG, JPEG or WebP") from None
+        kind = "HEIC pictures cannot" if path.suffix.lower() in APPLE_SUFFIXES else "not an image that can"
+        raise ImageError(f"{path}: {kind} be read; use PNG, JPEG or WebP") from None
     except PermissionError:
         raise ImageError(f"{path}: may not be read; change its permissions") from None
     except MemoryError:
@@ -97,14 +153,29 @@ def _opened(path: Path) -> Iterator[Image.Image]:
         ) from error
 
 
-def _to_rgb(picture: Image.Image) -> NDArray[np.uint8]:
-    if picture.mode == "F" or _is_deep(picture):
-        return np.repeat(_to_eight_bits(np.asarray(picture))[:, :, None], 3, axis=2)
-    if picture.has_transparency_data:
-        white = Image.new("RGBA", picture.size, (255, 255, 255, 255))
-        picture = Image.alpha_composite(white, picture.convert("RGBA"))
-    # Pillow would copy a picture that is RGB already, which takes half as long as decoding it.
-    return np.array(picture if picture.mode == "RGB" else picture.convert("RGB"))
+def to_rgb(picture: Image.Image) -> NDArray[np.uint8]:
+    """Decode an open picture as RGB, uint8[H, W, 3], as it lies in the file: not turned."""
+    rgb = np.empty((picture.height, picture.width, 3), np.uint8)
+    is_deep = picture.mode == "F" or _is_deep(picture)
+    low, white = _grey_range(picture) if is_deep else (0.0, 0.0)
+    for top, strip in _strips(picture):
+        rows = rgb[top : top + strip.height]
+        if is_deep:
+            rows[:] = np.rint((_finite(strip) - low) * (255 / white))[:, :, None]
+            continue
+        if picture.has_transparency_data:
+            over = Image.new("RGBA", strip.size, (255, 255, 255, 255))
+            strip = Image.alpha_composite(over, strip.convert("RGBA"))
+        rows[:] = np.asarray(strip if strip.mode == "RGB" else strip.convert("RGB"))
+    return rgb
+
+
+def _strips(picture: Image.Image) -> Iterator[tuple[int, Image.Image]]:
+    """The first row of each strip of a picture, and the strip."""
+    picture.load()
+    height = max(1, STRIP_PIXELS // picture.width)
+    for top in range(0, picture.height, height):
+        yield top, picture.crop((0, top, picture.width, min(top + height, picture.height)))
 
 
 def _is_deep(picture: Image.Image) -> bool:
@@ -112,12 +183,19 @@ def _is_deep(picture: Image.Image) -> bool:
     return picture.mode == "I" or picture.mode.startswith("I;16")
 
 
-def _to_eight_bits(values: NDArray[np.generic]) -> NDArray[np.uint8]:
-    deep = values.astype(np.float64)
-    deep[~np.isfinite(deep)] = 0
-    low, high = float(deep.min()), float(deep.max())
-    whites = (65535.0,) if np.issubdtype(values.dtype, np.integer) else (1.0, 255.0, 65535.0)
-    for white in whites:
+def _finite(strip: Image.Image) -> NDArray[np.float64]:
+    values = np.asarray(strip).astype(np.float64)
+    values[~np.isfinite(values)] = 0
+    return values
+
+
+def _grey_range(picture: Image.Image) -> tuple[float, float]:
+    """What is black in a deep grey picture, and how much above it white is."""
+    bounds = [(values.min(), values.max()) for values in (_finite(strip) for _, strip in _strips(picture))]
+    low, high = (
+        float(pick(column)) for pick, column in zip((min, max), zip(*bounds, strict=True), strict=True)
+    )
+    for white in (1.0, 255.0, 65535.0) if picture.mode == "F" else (65535.0,):
         if low >= 0 and high <= white:
-            return np.rint(deep * (255 / white)).astype(np.uint8)
-    return np.rint((deep - low) * (255 / max(high - low, 1e-300))).astype(np.uint8)
+            return 0.0, white
+    return low, max(high - low, 1e-300)

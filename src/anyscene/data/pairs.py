@@ -21,7 +21,7 @@ class Pairs:
 
     images, labels: the file of each id; an image may lack a label, a label may lack an image.
     read_label: from a label file to int16[H, W] truth.
-    unlabeled: ids that are not meant to have a label; their truth is None. For all others it must be there.
+    unlabeled: ids that need no label; their truth is None. All others must have one.
     """
 
     images: dict[str, Path]
@@ -44,7 +44,7 @@ class Pairs:
         truth = self.read_label(self.labels[id])
         height, width = truth.shape
         stored = read_size(self.images[id])
-        # Which way up an image is shows only when it is decoded.
+        # EXIF may turn an image, which shows only when it is decoded.
         expected = stored if stored == (width, height) else self.image(id).shape[1::-1]
         if (width, height) != expected:
             raise DataError(

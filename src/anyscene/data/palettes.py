@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
-import colorsys
+from functools import cache
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-GOLDEN_RATIO = 0.618033988749895
+FAR_ENOUGH = 20.0
+"""Distance in CIELAB from which two colours are told apart at a glance, side by side or not."""
+
+LEVELS = (0, 51, 102, 153, 204, 255)
+"""Red, green and blue of the colours to choose from."""
 
 
 def distinct_colors(count: int) -> NDArray[np.uint8]:
-    """Make colours that are easy to tell apart, uint8[count, 3]; the first ones do not depend on the count.
+    """Make colours that are easy to tell apart, uint8[count, 3]; the first do not depend on the count."""
+    return told_apart(np.zeros((count, 3), np.uint8))
 
-    Hues advance by the golden ratio, so neighbours in the list differ most; shades take turns.
+
+def told_apart(palette: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Replace colours that are like an earlier one, or like the black of void, by ones that are not.
+
+    Each is replaced by the colour that is farthest from all that are taken by then.
     """
-    shades = ((0.75, 0.95), (0.95, 0.6), (0.4, 0.95), (0.6, 0.7), (0.9, 0.4))
-    colors = [
-        colorsys.hsv_to_rgb(index * GOLDEN_RATIO % 1.0, *shades[index % len(shades)])
-        for index in range(count)
-    ]
-    levels: NDArray[np.float64] = np.array(colors).reshape(count, 3) * 255
-    return levels.round().astype(np.uint8)
+    if not len(palette):
+        return palette
+    candidates = _candidates()
+    places = _to_lab(candidates)
+    nearest = np.linalg.norm(places - _to_lab(np.zeros((1, 3), np.uint8)), axis=1)
+    chosen, taken = palette.copy(), [_to_lab(np.zeros((1, 3), np.uint8))[0]]
+    kept = []
+    for index, place in enumerate(_to_lab(palette)):
+        if all(np.linalg.norm(place - other) >= FAR_ENOUGH for other in taken):
+            taken.append(place)
+            kept.append(index)
+    for place in taken[1:]:
+        nearest = np.minimum(nearest, np.linalg.norm(places - place, axis=1))
+    for index in sorted(set(range(len(palette))) - set(kept)):
+        best = int(nearest.argmax())
+        chosen[index] = candidates[best]
+        nearest = np.minimum(nearest, np.linalg.norm(places - places[best], axis=1))
+    return chosen
+
+
+@cache
+def _candidates() -> NDArray[np.uint8]:
+    grid = np.stack(np.meshgrid(LEVELS, LEVELS, LEVELS, indexing="ij"), axis=-1)
+    return grid.reshape(-1, 3).astype(np.uint8)
+
+
+def _to_lab(colors: NDArray[np.uint8]) -> NDArray[np.float32]:
+    lab = cv2.cvtColor((colors.astype(np.float32) / 255)[None], cv2.COLOR_RGB2LAB)
+    return np.asarray(lab[0], np.float32)
 
 
 def pack_colors(colors: NDArray[np.integer]) -> NDArray[np.int32]:

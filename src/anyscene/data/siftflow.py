@@ -51,12 +51,12 @@ def open_tree(root: Path) -> DataSet:
 
 @dataclass(frozen=True)
 class MatReader:
-    """Reads label files, which must all speak of the same classes."""
+    """Reads label files, which must all name the same classes."""
 
     names: tuple[str, ...]
 
     def read(self, path: Path) -> NDArray[np.int16]:
-        """Read one label file: MATLAB's 0 is void, its 1 our class 0."""
+        """Read one label file, where 0 is void and 1 is our class 0."""
         content = _load(path, "S", "names")
         if _names_in(content) != self.names:
             raise DataError(

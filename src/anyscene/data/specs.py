@@ -8,41 +8,60 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from anyscene.data.scenes import DataSet
-from anyscene.errors import DataError
+from anyscene.errors import DataError, did_you_mean
 
-KINDS = ("camvid", "stanford", "siftflow", "folder", "streets")
+KINDS = (
+    "camvid",
+    "stanford",
+    "siftflow",
+    "folder",
+    "coco",
+    "cvat",
+    "labelme",
+    "cityscapes",
+    "streets",
+)
 
 
 def open(spec: str) -> DataSet:
     """Open a data set, such as `open("camvid:data/CamVid")`.
 
-    The kinds are camvid, stanford, siftflow, folder (your own data) and streets (generated scenes; how many
-    stands in the place of the path). Pictures are decoded only when a scene is asked for.
+    The kinds are camvid, stanford, siftflow, cityscapes, folder (your own data), coco, cvat and labelme (as
+    annotation tools export it) and streets (generated scenes; how many stands in the place of the path).
+    Pictures are decoded only when a scene is asked for.
     """
     kind, colon, rest = spec.partition(":")
     if not colon or kind not in KINDS:
         kinds = ", ".join(f"{known}:" for known in KINDS)
-        raise DataError(f"'{spec}' is not a data set; write KIND:PATH, where KIND: is one of {kinds}")
+        raise DataError(
+            f"'{spec}' is not a data set; write KIND:PATH, where KIND: is one of {kinds}"
+            f"{did_you_mean(kind, KINDS)}"
+        )
+
     module = import_module(f"anyscene.data.{kind}")
     location, _, query = rest.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
     unknown = sorted(options.keys() - module.OPTIONS)
     if unknown:
         known = ", ".join(module.OPTIONS) or "none"
-        raise DataError(f"'{spec}': {kind} has no setting '{unknown[0]}' (settings: {known})")
+        raise DataError(
+            f"'{spec}': {kind} has no setting '{unknown[0]}' (settings: {known})"
+            f"{did_you_mean(unknown[0], module.OPTIONS)}"
+        )
     dataset: DataSet
     if kind == "streets":
         dataset = module.open_streets(location, **options)
     else:
-        dataset = module.open_tree(_folder(spec, location), **options)
+        takes_files = getattr(module, "TAKES_FILES", False)
+        dataset = module.open_tree(_place(spec, location, takes_files), **options)
     return dataset
 
 
-def _folder(spec: str, location: str) -> Path:
+def _place(spec: str, location: str, takes_files: bool) -> Path:
     if not location:
         raise DataError(f"'{spec}' names no folder; write {spec.partition(':')[0]}:PATH")
     root = Path(location).expanduser()
-    if not root.is_dir():
+    if not root.is_dir() and not (takes_files and root.is_file()):
         raise DataError(f"{root}: there is no such folder, so {spec} cannot be opened; check the path")
     return root
 

@@ -1,4 +1,4 @@
-"""Splits that depend on nothing but the names of scenes, and so are the same on every machine, for ever."""
+"""Splits that depend on the names of scenes alone, so that they are the same on every machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from anyscene.data.images import IMAGE_SUFFIXES
 from anyscene.errors import DataError
 
 # These two seeds define published figures: a change would move scenes from val into train.
-# The number 2 was chosen by size alone: it gives 20.5 % of Stanford and 20.3 % of SIFT Flow (1 gave 17 %).
 VALIDATION_SEED = "anyscene-validation-2"
 HALVES_SEED = "anyscene-halves-1"
 
@@ -28,7 +27,7 @@ def in_first_half(id: str) -> bool:
 def split_by_hash(ids: Sequence[str], test: Iterable[str] = ()) -> dict[str, list[str]]:
     """Divide ids into train, val, test and the halves a and b of train; order is kept.
 
-    test: ids that belong to the official test set; those that are not among `ids` do not matter.
+    test: ids of the official test set; those that are not among `ids` are ignored.
     """
     held_out = set(test)
     ours = [id for id in ids if id not in held_out]

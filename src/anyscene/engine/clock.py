@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
+import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -28,6 +29,10 @@ def parse_budget(budget: Budget) -> float:
             f"a budget is a text such as '20ms' or '1.5s', a number of milliseconds from 0 on, "
             f"or None for no limit; found {budget!r}"
         )
+    if 0 < budget < 1:
+        warnings.warn(
+            f"a budget of {budget} is {budget} milliseconds; for seconds write '{budget}s'", stacklevel=3
+        )
     return float(budget)
 
 
@@ -45,18 +50,22 @@ def _parse_text(text: str) -> float:
 
 @dataclass(frozen=True)
 class Clock:
-    """The time of one call, in milliseconds since it began. budget : infinity where there is none."""
+    """The time of one call, in milliseconds since it began.
+
+    budget : infinity where there is none. left_to_others : what of it other calls may use that wait.
+    """
 
     budget: float = math.inf
     begun: float = field(default_factory=time.perf_counter)
+    left_to_others: float = 0.0
 
     def elapsed(self) -> float:
         """Milliseconds since the call began."""
         return (time.perf_counter() - self.begun) * 1e3
 
     def remaining(self) -> float:
-        """Milliseconds until the deadline; negative after it."""
-        return self.budget - self.elapsed()
+        """Milliseconds that this call may still use; negative after the deadline."""
+        return self.budget - self.left_to_others - self.elapsed()
 
     @property
     def has_deadline(self) -> bool:
@@ -65,5 +74,5 @@ class Clock:
 
     @property
     def ends_at(self) -> float:
-        """The deadline by `time.perf_counter()`."""
-        return self.begun + self.budget / 1e3
+        """When this call has used its time, by `time.perf_counter()`."""
+        return self.begun + (self.budget - self.left_to_others) / 1e3

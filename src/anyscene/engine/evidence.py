@@ -12,9 +12,10 @@ from anyscene.hierarchy import LAYERS, Tree, working_frame
 from anyscene.model.actions import Pool
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.kernels import add_log_scores
-from anyscene.model.nodes import Nodes, nodes_from_layers
-from anyscene.model.painting import Detail, blend_maps
+from anyscene.model.nodes import Nodes, nodes_from_layers, nodes_of
 from anyscene.model.state import State
+from anyscene.painting.blends import blend_maps
+from anyscene.painting.show import Detail
 
 
 class LazyEvidence:
@@ -43,7 +44,7 @@ class LazyEvidence:
             with self.ledger.charge(growth_work(self.tree, self.tree.depth)):
                 self.tree.grow(self.tree.depth + 1)
         if self._nodes.layer_count < self.tree.depth:
-            self._nodes = _nodes_of(self.tree)
+            self._nodes = nodes_of(self.tree)
         return self._nodes
 
     def gather(
@@ -98,7 +99,3 @@ class LazyEvidence:
 
 _ROOT = nodes_from_layers([np.zeros(1, np.int32)], [np.ones(1, np.float32)])
 """What every tree is before it grows."""
-
-
-def _nodes_of(tree: Tree) -> Nodes:
-    return nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])

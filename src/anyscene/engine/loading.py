@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
+
+from anyscene.data.classes import Classes
+from anyscene.data.palettes import told_apart
 from anyscene.engine.engine import Engine
 from anyscene.engine.learned import Learned
-from anyscene.engine.preparing import prepare
-from anyscene.errors import ModelError
+from anyscene.engine.ready import prepare
+from anyscene.errors import ModelError, did_you_mean
+from anyscene.familiarity import FAMILIARITY, Familiarity
 from anyscene.features import Bank, bank_from_arrays
-from anyscene.features.hypercolumn.network import Network
-from anyscene.features.hypercolumn.rungs import NETWORK, head_from_arrays, rung_of_name
+from anyscene.features.hypercolumn.ladder import RungScores
+from anyscene.features.hypercolumn.network import Network, head_from_arrays
+from anyscene.features.hypercolumn.rung import NETWORK, rungs_among
 from anyscene.model.actions import Pool
-from anyscene.model.modelfile import TrainedModel, load_model
+from anyscene.modelfile import TrainedModel, load_model
+from anyscene.policy.storage import under
 
 SUFFIX = ".anyscene"
 POLICY = "D-NM"
@@ -29,7 +38,14 @@ def load(model: str | Path | None = None, threads: int = 1) -> Engine:
     `anyscene calibrate` does it again and more thoroughly. model : None for the default one, for outdoor
     photos. threads : CPU threads to use.
     """
-    return prepare(learned_from(load_model(find_model(model))), threads)
+    return prepare(learned_for(model), threads)
+
+
+def learned_for(model: str | Path | None) -> Learned:
+    """Read what training left behind in a model that is given by its name or by its path."""
+    path = find_model(model)
+    trained = load_model(path)
+    return replace(learned_from(trained), familiarity=familiarity_for(trained, path))
 
 
 def shipped_models() -> dict[str, Path]:
@@ -48,7 +64,10 @@ def find_model(model: str | Path | None) -> Path:
     if path.is_file():
         return path
     known = f"those that ship are {', '.join(shipped)}" if shipped else "none ships with this installation"
-    raise ModelError(f"there is no model and no file '{model}'; {known}; `anyscene train` makes your own")
+    raise ModelError(
+        f"there is no model and no file '{model}'; {known}; `anyscene train` makes your own"
+        f"{did_you_mean(str(model), shipped)}"
+    )
 
 
 def learned_from(trained: TrainedModel) -> Learned:
@@ -58,22 +77,52 @@ def learned_from(trained: TrainedModel) -> Learned:
         return bank_of(trained, threads)
 
     temperature = float(trained.record.get("temperature", 1.0))
+    if POLICY not in trained.policies:
+        raise ModelError(f"the model has no policy '{POLICY}', so it cannot label; train it anew")
     policy = trained.policies[POLICY]
-    return Learned(trained.model, policy, make_bank, trained.classes, temperature, trained.plans)
+    policy_ms = trained.record.get("held out", {}).get(POLICY, {}).get("final cost in ms")
+    return Learned(
+        trained.model,
+        policy,
+        make_bank,
+        drawn_classes(trained),
+        temperature,
+        trained.plans,
+        policy_ms,
+        stream=trained.stream,
+    )
+
+
+def familiarity_for(trained: TrainedModel, path: Path) -> Familiarity | None:
+    """What images of a model's training set look like: from its file, or from one beside it."""
+    own = under(f"{FAMILIARITY}/", trained.features)
+    beside = path.with_suffix(f".{FAMILIARITY}")
+    try:
+        if not own and beside.exists():
+            own = load_file(beside)
+        return Familiarity.from_arrays(own) if own else None
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise ModelError(
+            f"what {path} is familiar with cannot be read ({error}); get or train it anew"
+        ) from error
+
+
+def drawn_classes(trained: TrainedModel) -> Classes:
+    """The classes of a model, in colours that can be told apart."""
+    return Classes(trained.classes.names, told_apart(trained.classes.palette))
 
 
 def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
     """Return the feature sets of a model, its network's sessions on so many threads."""
     names = trained.model.pool.sets
-    plain = [name for name in names if not name.startswith(f"{NETWORK}@")]
-    bank = dict(bank_from_arrays(plain, trained.features))
-    if len(plain) < len(names):
+    rungs = rungs_among(names)
+    bank = dict(bank_from_arrays([name for name in names if name not in rungs], trained.features))
+    if rungs:
         head, speaks = head_from_arrays(trained.features, len(trained.classes))
         network = Network(trained.graphs[NETWORK], threads)
-        for name in names:
-            if name not in plain:
-                rows = head.first_rows(columns_read(trained.model.pool, name))
-                bank[name] = rung_of_name(name, network, rows, speaks)
+        for name, rung in rungs.items():
+            rows = head.first_rows(columns_read(trained.model.pool, name))
+            bank[name] = RungScores(network, rows, rung, speaks)
     return {name: bank[name] for name in names}
 
 

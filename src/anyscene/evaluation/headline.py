@@ -10,28 +10,30 @@ import numpy as np
 from anyscene.evaluation.scores import Scores, first_cost, step_values
 
 SHARES = (0.90, 0.95, 0.99, 1.00)
-"""Of HIM's pixel accuracy."""
+"""The shares of HIM's pixel accuracy whose cost is reported."""
 
 CLOSE = 0.001
-"""S-M's best accuracy counts as reached this far below: its last tenth of a point may cost any amount."""
+"""S-M's best accuracy counts as reached this far below it: the last tenth of a point may cost any amount."""
 
 FRONTIER_START = 1.6
-"""D-NM is held against the network alone from this many times its smallest input size's cost on."""
+"""D-NM is compared with the network alone from this many times the cost of its smallest input on."""
 
 POINTS = 512
+"""The budgets, even in log cost, that means are taken over."""
 
 
 def headline(scores: Mapping[str, Scores]) -> dict[str, Any]:
-    """All figures that the systems at hand allow; costs in ms, accuracies as fractions, None: never reached.
+    """All figures that the systems allow. Costs are in ms, accuracies are fractions, None is never reached.
 
-    him_cost_share : {"90": …}, D-NM's cost for so many percent of HIM's pixel accuracy, over HIM's cost.
+    him_cost_share : {"90": …}, D-NM's cost for this percentage of HIM's pixel accuracy, over HIM's cost.
     sm_cost_ratio : D-NM's cost over S-M's, for S-M's best accuracy less 0.1 points ("best") and for shares of
-    HIM's.
-    frontier : D-NM less the network alone, mean and lowest over log cost. squeezed_frontier : the same where
-    the network alone may squeeze images, as D-NM does.
-    by_deadline : all but the last of these of D-NM that knows the deadline.
-    oracle_gain : points of area over log cost between the oracle and S-M. oracle_gain_share : of these,
-    what D-NM gets. oracle_sm_cost_ratio : as D-NM's "best", of the oracle.
+        HIM's accuracy.
+    frontier : D-NM's accuracy less that of the network alone, the mean and the lowest over log cost.
+    squeezed_frontier : the same where the network alone may squeeze images, as D-NM does.
+    by_deadline : the figures above, for D-NM that knows the deadline.
+    oracle_gain : the oracle's mean accuracy over log cost, less S-M's.
+    oracle_gain_share : the share of this gain that D-NM gets.
+    oracle_sm_cost_ratio : as `sm_cost_ratio`'s "best", for the oracle.
     """
     figures: dict[str, Any] = {}
     if "D-NM by deadline" in scores:
@@ -103,7 +105,7 @@ def _static_ratios(ours: Scores, static: Scores, him: Scores | None) -> dict[str
 
 
 def _against_frontier(ours: Scores, network: Scores, *more: Scores) -> dict[str, float | None]:
-    """Compare at the same costs; the frontier at a cost is the best size that costs no more.
+    """Compare with the best input size of the network alone that costs no more.
 
     more : the network alone at further sizes.
     """
@@ -124,7 +126,7 @@ def _against_frontier(ours: Scores, network: Scores, *more: Scores) -> dict[str,
 
 
 def _against_oracle(ours: Scores, static: Scores, oracle: Scores) -> dict[str, float | None]:
-    """From the first cost that all have labels for to the last at which one of the three still changes."""
+    """Compare from the first cost at which all three have labels to the last at which one still changes."""
     three = (ours, static, oracle)
     first = max(float(scores.curve.cost[0]) for scores in three)
     last = max(float(scores.curve.cost[-1]) for scores in three)

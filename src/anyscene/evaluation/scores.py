@@ -16,15 +16,15 @@ from anyscene.metrics import Counts
 Floats = NDArray[np.float64]
 
 POINTS = 400
-"""Budgets of the common grid: over three decades each is under two percent above the last."""
+"""The budgets of the common grid. Over three decades of cost each is under two percent above the last."""
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
     """A step function of cost: point k holds from cost[k] up to the next.
 
-    cost : float64[K], rising. counts : int64[K, C, C + 1], pooled over images. loss : float64[K], the mean
-    over images.
+    cost : float64[K], rising. counts : int64[K, C, C + 1], confusion matrices pooled over images.
+    loss : float64[K], the mean over images.
     """
 
     cost: Floats
@@ -51,9 +51,9 @@ class Curve:
 class Scores:
     """One system on a data set.
 
-    anytime : the curve is of one run of each image; else each point is a way of labeling by itself.
-    cost_ms : what an image costs when the system goes all the way, on average. final : the scores then,
-    a curve of one point.
+    anytime : the curve follows one run on each image; otherwise each point is a way of labeling by itself.
+    cost_ms : the mean cost of an image when the system goes all the way.
+    final : the scores then, a curve of one point.
     """
 
     name: str
@@ -64,14 +64,14 @@ class Scores:
 
 
 def budget_grid(runs: Sequence[Sequence[Trace]], points: int = POINTS) -> Floats:
-    """Budgets even in log cost, from where every image has a first label, to the fullest cost of any run."""
+    """Budgets even in log cost, from where every image has a first label to the largest cost of any run."""
     first = max(trace.cost[0] for traces in runs for trace in traces)
     full = max(trace.cost[-1] for traces in runs for trace in traces)
     return np.geomspace(first, max(full, first * 1.001), points)
 
 
 def anytime_scores(name: str, traces: Sequence[Trace], budgets: Floats) -> Scores:
-    """Pool what every image had within each budget; budgets that buy no image anything more are left out."""
+    """Pool what every image has within each budget, up to the budget that changes nothing any more."""
     full = max(trace.cost[-1] for trace in traces)
     budgets = budgets[: int(np.searchsorted(budgets, full)) + 1]
     steps = [trace.last_within(budgets) for trace in traces]
@@ -105,7 +105,7 @@ def first_cost(cost: Floats, values: Floats, wanted: float) -> float | None:
 
 
 def point_at(curve: Curve, budget: float) -> Curve | None:
-    """What a curve has within a budget, as a curve of one point; None below its first."""
+    """The point of a curve within a budget, as a curve of one point; None below the first."""
     last = int(np.searchsorted(curve.cost, budget, side="right")) - 1
     if last < 0:
         return None

@@ -1,4 +1,4 @@
-"""`Trace`: one system on one image, how much it had spent and how well it labeled after every step."""
+"""`Trace`: one system on one image, what it spent and how well it labeled after every step."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from anyscene.metrics import Counts
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What a system had at each of its K steps; systems that answer once have a single one.
+    """What a system had after each of its K steps; systems that answer once have one step.
 
     cost : float64[K], milliseconds, never falling. loss : float64[K], the labeling loss (Eq. 3).
     counts : int64[K, C, C + 1], a confusion matrix for each step, see `metrics`.
-    actions : int64[K - 1] for the anytime systems, whose first step is the prior (for those by deadline the
-    plans); empty for others.
+    actions : int64[K - 1] for anytime systems, whose first step is the prior: the actions taken, or the plans
+        if the deadline is known. Empty for other systems.
     """
 
     cost: NDArray[np.float64]
@@ -42,7 +42,7 @@ class Trace:
 
 
 def join_ends(traces: Sequence[Trace]) -> Trace:
-    """One trace of the ends of several that start alike, each better and dearer than the one before."""
+    """One trace of the ends of several that start alike, each end better and dearer than the one before."""
     first, ends = slice(0, 1), slice(-1, None)
     pieces = [(traces[0], first), *((trace, ends) for trace in traces)]
     cost, loss, counts = (
@@ -53,14 +53,14 @@ def join_ends(traces: Sequence[Trace]) -> Trace:
 
 
 def priced_anew(trace: Trace, costs: NDArray[np.float64]) -> Trace:
-    """A trace by deadline whose plans cost so many milliseconds, float64[K - 1]."""
+    """A trace by deadline with other costs of its plans, float64[K - 1] milliseconds."""
     return replace(trace, cost=np.maximum.accumulate(np.concatenate([trace.cost[:1], costs])))
 
 
 def count_by_region(truth: NDArray[np.int64], labels: NDArray[np.integer]) -> Counts:
     """The confusion matrix of regions that get one label each.
 
-    truth : int64[N, C], known pixels of each region by class. labels : int[N].
+    truth : int64[N, C], known pixels of each region by class. labels : int[N], the label of each region.
     """
     classes = truth.shape[1]
     given = np.eye(classes + 1, dtype=np.int64)[labels]

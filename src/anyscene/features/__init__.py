@@ -1,7 +1,7 @@
 """Evidence about regions: the feature sets, pooling onto a tree, and what each step costs."""
 
 from anyscene.features.ledger import Charge, Ledger, Work
-from anyscene.features.pooling import Piece, Pooling
+from anyscene.features.pooling import Pooling
 from anyscene.features.regions import RegionFeatures
 from anyscene.features.sets import (
     Bank,
@@ -13,16 +13,14 @@ from anyscene.features.sets import (
     register,
 )
 from anyscene.features.shapes import Shapes
-from anyscene.features.view import Rect, View
+from anyscene.features.view import View
 
 __all__ = [
     "Bank",
     "Charge",
     "FeatureSet",
     "Ledger",
-    "Piece",
     "Pooling",
-    "Rect",
     "RegionFeatures",
     "Shapes",
     "View",

@@ -1,4 +1,4 @@
-"""A small boosted classifier: trees whose leaves hold a score for every class, kept as plain arrays."""
+"""A small boosted classifier: trees whose leaves hold a score for every class, as plain arrays."""
 
 from __future__ import annotations
 
@@ -10,12 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeRegressor
 
+from anyscene.checks import check_array
 from anyscene.features.layout_kernels import add_trees
 
+DEEPEST = 16
+LARGEST = 1e6
+"""Bounds for classifiers from files: how deep trees are, and how large scores."""
+
 SHRINKAGE = 0.4
+"""Share of each tree's Newton step that is taken, so that later trees can correct it."""
+
 SAMPLES_PER_TREE = 12_000
+"""Samples that a tree is fitted to, at most; it bounds how long that takes."""
+
+SAMPLES_PER_LEAF = 20
+"""Samples that a leaf holds at least, so that no leaf describes a few pixels of one image."""
+
 COLUMNS_PER_SPLIT = 24
-"""As in TextonBoost, each split looks at a random few of the many filters."""
+"""Columns that a split looks at: as in TextonBoost, a random few of the many filters."""
+
+RAREST = 1e-4
+"""Share that every class is taken to have at least, so that logarithms of shares stay finite."""
+
+EVEN_CURVATURE = 0.25
+"""Curvature of the cross-entropy at even odds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +59,18 @@ class Booster:
         return asdict(self)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Booster:
-        """The inverse of `arrays`; other arrays are ignored."""
-        return cls(**{part.name: arrays[part.name] for part in fields(cls)})
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], columns: int) -> Booster:
+        """The inverse of `arrays`, on so many columns of values; other arrays are ignored."""
+        base, feature, threshold, leaf = (arrays[part.name] for part in fields(cls))
+        check_array("the base of a classifier", base, np.float32, (None,), -LARGEST, LARGEST)
+        check_array("the features of a classifier", feature, np.int32, (None, None), 0, columns - 1)
+        trees, inner = feature.shape
+        if not len(base) or inner + 1 not in (2**depth for depth in range(1, DEEPEST + 1)):
+            raise ValueError(f"a classifier has {len(base)} classes, and trees with {inner} nodes")
+        check_array("the thresholds of a classifier", threshold, np.float32, (trees, inner), infinite=True)
+        shape = trees, inner + 1, len(base)
+        check_array("the leaves of a classifier", leaf, np.float32, shape, -LARGEST, LARGEST)
+        return cls(base, feature, threshold, leaf)
 
 
 def fit_booster(
@@ -57,7 +84,7 @@ def fit_booster(
 ) -> Booster:
     """Fit a classifier to values[n, d], labels[n] and weights[n] by Newton boosting of the cross-entropy."""
     truth = np.eye(classes)[labels]
-    base = np.log(np.maximum(weights @ truth / weights.sum(), 1e-4)).astype(np.float32)
+    base = np.log(np.maximum(weights @ truth / weights.sum(), RAREST)).astype(np.float32)
     booster = Booster(
         base,
         np.zeros((trees, 2**depth - 1), np.int32),
@@ -72,7 +99,7 @@ def fit_booster(
         tree = DecisionTreeRegressor(
             max_depth=depth,
             max_features=min(COLUMNS_PER_SPLIT, values.shape[1]),
-            min_samples_leaf=20,
+            min_samples_leaf=SAMPLES_PER_LEAF,
             random_state=int(rng.integers(2**31)),
         )
         leaves = tree.fit(values[chosen], residual, sample_weight=weights[chosen]).apply(values[chosen])
@@ -95,8 +122,8 @@ def _newton_leaves(
     curvature = np.zeros_like(slope)
     np.add.at(slope, leaves, residual * weights[:, None])
     np.add.at(curvature, leaves, believed * (1 - believed) * weights[:, None])
-    # One sample of even odds as a prior: classes that a leaf hardly holds get small steps.
-    step: NDArray[np.float64] = slope / (curvature + 0.25 * weights.mean())
+    # A prior of one sample at even odds: classes that a leaf hardly holds get small steps.
+    step: NDArray[np.float64] = slope / (curvature + EVEN_CURVATURE * weights.mean())
     return step
 
 

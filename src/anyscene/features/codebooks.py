@@ -1,14 +1,23 @@
-"""Codebooks: vocabularies of words that vectors of a map are replaced by."""
+"""Codebooks: each vector of a map is replaced by the nearest of a few words."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 
+from anyscene.checks import check_array
 from anyscene.errors import DataError
 
 Vectors = NDArray[np.float32]
+
+MOST_WORDS = 256
+"""Words are named by bytes."""
+
+LARGEST = 1e6
+"""Numbers of a word; the squares of larger ones could overflow."""
 
 
 def learn_codebook(samples: Vectors, words: int, rng: np.random.Generator) -> Vectors:
@@ -20,6 +29,13 @@ def learn_codebook(samples: Vectors, words: int, rng: np.random.Generator) -> Ve
     seed = int(rng.integers(2**31))
     means = MiniBatchKMeans(words, random_state=seed, batch_size=4096, n_init=3, max_iter=60)
     return np.asarray(means.fit(samples).cluster_centers_, np.float32)
+
+
+def check_codebook(words: NDArray[Any], dimensions: int) -> None:
+    """Raise a ValueError unless a codebook from a file has words of so many numbers, named by bytes."""
+    check_array("the codebook", words, np.float32, (None, dimensions), -LARGEST, LARGEST)
+    if not 1 <= len(words) <= MOST_WORDS:
+        raise ValueError(f"a codebook has {len(words)} words, not 1 to {MOST_WORDS}")
 
 
 def nearest_words(vectors: Vectors, codebook: Vectors) -> NDArray[np.uint8]:

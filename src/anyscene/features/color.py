@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import FeatureSet, register
-from anyscene.features.view import Rect, View
+from anyscene.features.view import View
 
 
 @register
 class Color(FeatureSet):
     """Mean, standard deviation and 8-bin histogram of each channel of Lab.
 
-    The map follows the tree's strides: the first layers need only a small image.
+    The map follows the tree, so that the first layers need only a small image.
     """
 
     name = "color"
@@ -22,9 +22,9 @@ class Color(FeatureSet):
     needs = ("lab",)
     pooling = Pooling.MARGINALS
     channels = 3
-    stride = None
+    follows_tree = True
 
-    def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.uint8]:
+    def extract(self, view: View) -> NDArray[np.uint8]:
         """Lab as bytes, uint8[h', w', 3]."""
-        lab: NDArray[np.uint8] = view.shared("lab", stride)
+        lab: NDArray[np.uint8] = view.shared("lab")
         return lab

@@ -13,13 +13,17 @@ from anyscene.features.pooling import Pooling
 from anyscene.features.sets import SHAPES, Arrays, FeatureSet, register
 from anyscene.features.shapes import Shapes
 from anyscene.features.surfaces import SURFACES, surface_truth
-from anyscene.features.view import Rect, View
+from anyscene.features.view import View
 
 FILTERS, TREES, DEPTH = 120, 24, 4
+"""Of the classifier of surfaces: few, since three surfaces are easy to tell apart."""
 
 SHAPE_COLUMNS = 10
 SCENE_COLUMNS = len(SURFACES) + 3
 LINE_COLUMNS = 4
+
+FAINTEST = 1e-3
+"""Gradients count as at least this strong, so that a flat region has a direction of 0 and not of 0 / 0."""
 
 
 @register
@@ -27,8 +31,7 @@ class Geometry(FeatureSet):
     """Shape and border contact; surface scores and place relative to the horizon; how straight lines run.
 
     The map holds the probabilities of the surfaces (ground, vertical, sky), the signed distance below the
-    horizon that they imply, and the gradient's strength and direction (twice the angle, as a vector). The
-    horizon is the image's as a whole, so there are no crops.
+    horizon that they imply, and the gradient's strength and direction (twice the angle, as a vector).
     """
 
     name = "geometry"
@@ -42,9 +45,9 @@ class Geometry(FeatureSet):
     def __init__(self, classifier: LayoutClassifier) -> None:
         self.classifier = classifier
 
-    def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
+    def extract(self, view: View) -> NDArray[np.float32]:
         """Surfaces, distance to the horizon and line vectors, float32[h', w', 7]."""
-        surfaces = self.classifier.classify(view, rect)
+        surfaces = self.classifier.classify(view)
         rows, columns = surfaces.shape[:2]
         below = (np.arange(rows) + 0.5) / rows - horizon(surfaces)
         distance = np.broadcast_to(below.astype(np.float32)[:, None, None], (rows, columns, 1))
@@ -62,7 +65,7 @@ class Geometry(FeatureSet):
             shape.box[:, 2] - horizon_row,
         ]
         strength, cosine, sine = pooled[:, -3:].T
-        strength = np.maximum(strength, 1e-3)
+        strength = np.maximum(strength, FAINTEST)
         lines = [np.log(strength), cosine / strength, sine / strength, np.hypot(cosine, sine) / strength]
         return np.column_stack([_describe(shape), *scene, *lines])
 
@@ -73,11 +76,14 @@ class Geometry(FeatureSet):
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Geometry:
         """Make the set from its classifier."""
-        return cls(LayoutClassifier.from_arrays(arrays))
+        classifier = LayoutClassifier.from_arrays(arrays)
+        if classifier.classes != len(SURFACES):
+            raise ValueError(f"geometry tells {classifier.classes} surfaces apart, not {len(SURFACES)}")
+        return cls(classifier)
 
 
 def horizon(surfaces: NDArray[np.float32]) -> float:
-    """The row, 0 (top) to 1 (bottom), that best parts what is not ground above from what is ground below."""
+    """The row, from 0 (top) to 1 (bottom), that best parts what is not ground from the ground below it."""
     ground = surfaces[:, :, 0].mean(axis=1)
     gain = np.concatenate([[0], np.cumsum(1 - 2 * ground)])
     return float(gain.argmax() / len(ground))

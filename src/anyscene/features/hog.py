@@ -9,18 +9,21 @@ from anyscene.features.orientation_kernels import add_blocks, normalize_blocks
 from anyscene.features.orientations import fold_directions
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import FeatureSet, register
-from anyscene.features.view import Rect, View
+from anyscene.features.view import View
 
 CELL = 8
+"""Pixels along a side of a cell; `orientation_kernels.add_blocks` is written for this size."""
+
 BINS = 9
+"""Directions from 0 to 180 degrees."""
 
 
 @register
 class Hog(FeatureSet):
     """Histograms of unsigned gradient directions in cells of 8 pixels, normalised by their surroundings.
 
-    Of a cell's share in its four blocks we keep the mean over blocks of each direction, the sum over
-    directions in each block (how the cell stands out against each side), and the log of its raw strength.
+    A cell lies in four blocks. It keeps the mean over these blocks of each direction, the sum over directions
+    in each block (how much the cell stands out against each side), and the log of its raw strength.
     """
 
     name = "hog"
@@ -29,19 +32,11 @@ class Hog(FeatureSet):
     pooling = Pooling.MEAN
     channels = BINS + 4 + 1
     stride = CELL
-    local = True
 
-    def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
+    def extract(self, view: View) -> NDArray[np.float32]:
         """One vector a cell, float32[h', w', 14]."""
-        strength, direction = view.shared("gradient")
-        # Blocks reach one cell beyond the crop.
-        outer = _grown(rect, CELL, view.size)
-        window = np.s_[outer.top : outer.bottom, outer.left : outer.right]
-        sums = block_sums(strength[window], direction[window])
-        described = _describe(sums, hog_blocks(sums))
-        top, left = (rect.top - outer.top) // CELL, (rect.left - outer.left) // CELL
-        rows, columns = -(-rect.height // CELL), -(-rect.width // CELL)
-        return np.ascontiguousarray(described[top : top + rows, left : left + columns])
+        sums = block_sums(*view.shared("gradient"))
+        return _describe(sums, hog_blocks(sums))
 
 
 def block_sums(strength: NDArray[np.float32], direction: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -85,12 +80,3 @@ def _describe(sums: NDArray[np.float32], blocks: NDArray[np.float32]) -> NDArray
         np.sum(share, axis=2, out=described[:, :, BINS + side])
     np.log1p(sums[1, 1, :-1, :-1].sum(axis=2), out=described[:, :, -1])
     return described
-
-
-def _grown(rect: Rect, margin: int, size: tuple[int, int]) -> Rect:
-    return Rect(
-        max(0, rect.top - margin),
-        max(0, rect.left - margin),
-        min(size[0], rect.bottom + margin),
-        min(size[1], rect.right + margin),
-    )

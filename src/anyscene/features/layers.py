@@ -15,8 +15,8 @@ from anyscene.hierarchy.scales import region_counts
 class Layers:
     """The layers of a tree in hand, each drawn on the grid that it was made on.
 
-    A *level* is the run of layers that were made on the same grid. Working layer by layer on their own grids
-    makes whatever is pooled independent of how far the tree has grown, and cheap for coarse layers.
+    A *level* is a run of layers that were made on the same grid. Each layer is pooled on its own grid. So
+    what is pooled does not depend on how far the tree has grown, and coarse layers are cheap.
     """
 
     def __init__(self, tree: Tree, ledger: Ledger) -> None:
@@ -56,7 +56,7 @@ class Layers:
         return self._grids[layer]
 
     def grid_work(self, layer: int) -> Work:
-        """What drawing a layer on its grid amounts to."""
+        """The work of drawing a layer on its grid."""
         return Work("grid", self.blocks(layer), self.count(self.tree.depth - 1))
 
     def has_grid(self, layer: int) -> bool:
@@ -67,10 +67,6 @@ class Layers:
         """Blocks of a layer's grid."""
         stride, (height, width) = self.stride(layer), self.tree.size
         return int(-(-height // stride) * -(-width // stride))
-
-    def areas(self, layer: int) -> NDArray[np.float64]:
-        """Grid pixels of each region of a layer."""
-        return self._sums(layer)[:, 0]
 
     def has_shapes(self, layer: int) -> bool:
         """Tell whether `shapes` is in hand already."""
@@ -86,7 +82,7 @@ class Layers:
         return self._shapes[layer]
 
     def shapes_work(self, layer: int) -> Work:
-        """What describing the shapes of a layer amounts to: the pixels are visited once for a level."""
+        """The work of describing the shapes of a layer: the pixels are visited once for a level."""
         return Work("shapes", 0 if layer in self._shape_sums else self.blocks(layer), self.count(layer))
 
     def _sums(self, layer: int) -> NDArray[np.float64]:
@@ -101,7 +97,7 @@ class Layers:
 
 
 def growth_work(tree: Tree, layer: int) -> Work:
-    """What growing a layer amounts to; a layer that is the first on its grid visits that grid's blocks."""
+    """The work of growing a layer; the first layer on a grid visits that grid's blocks."""
     height, width = tree.size
     stride = tree.strides[layer]
     is_first = layer == 1 or tree.strides[layer - 1] != stride

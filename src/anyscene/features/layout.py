@@ -13,25 +13,38 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.checks import check_array
 from anyscene.errors import DataError
 from anyscene.features.boosting import Booster, fit_booster
 from anyscene.features.layout_kernels import filter_means, integrate
-from anyscene.features.view import Rect, View, shared_map
+from anyscene.features.view import View, shared_map
 
 GRID = 4
-"""Side of the blocks that channels are summed over, in frame pixels."""
+"""Frame pixels along a side of the blocks that channels are summed over."""
 
 POINTS = 8
-"""Distance of the points that are classified, in frame pixels."""
+"""Frame pixels between the points that are classified."""
 
 LAB_KNOTS = ((0, 64, 128, 192, 255), (108, 122, 134, 148), (100, 116, 128, 140, 156))
-"""Where the soft histograms of L, a and b have their bins; a and b are 128 for grey."""
+"""Centres of the bins of the soft histograms of L, a and b, in bytes; a and b are 128 for grey."""
 
 DIRECTIONS = 4
 CHANNELS = 3 + sum(map(len, LAB_KNOTS)) + 1 + DIRECTIONS
 
+FURTHEST = 10_000
+"""Blocks from its point that a filter in a file may reach; those that training draws stay within `REACH`."""
+
 REACH = 28
-"""How far from its point a filter's rectangle may lie, in blocks."""
+"""Blocks that the centre of a filter's rectangle may lie from its point: a quarter of a usual frame."""
+
+LONGEST_SIDE = 24
+"""Blocks along the longest side of a filter's rectangle."""
+
+POINTS_PER_IMAGE = 160
+"""Points of an image that a classifier is fitted to: neighbours tell much the same."""
+
+RAREST = 1e-4
+"""Share that every class is taken to have at least when rare classes are weighed up."""
 
 MAPS = ("lab/4", "grey", "gradient", "layout_integral")
 """The shared maps behind the filters."""
@@ -113,11 +126,12 @@ class LayoutClassifier:
         """How many classes it tells apart."""
         return len(self.booster.base)
 
-    def classify(self, view: View, rect: Rect) -> NDArray[np.float32]:
-        """Probabilities float32[ceil(h / 8), ceil(w / 8), classes] at points spread evenly over `rect`."""
-        rows, columns = -(-rect.height // POINTS), -(-rect.width // POINTS)
-        y = rect.top + (np.arange(rows) + 0.5) * (rect.height / rows)
-        x = rect.left + (np.arange(columns) + 0.5) * (rect.width / columns)
+    def classify(self, view: View) -> NDArray[np.float32]:
+        """Probabilities float32[ceil(h / 8), ceil(w / 8), classes] at points spread evenly over the frame."""
+        height, width = view.size
+        rows, columns = -(-height // POINTS), -(-width // POINTS)
+        y = (np.arange(rows) + 0.5) * (height / rows)
+        x = (np.arange(columns) + 0.5) * (width / columns)
         points = np.stack(np.meshgrid(y, x, indexing="ij"), axis=2).reshape(-1, 2)
         probabilities = self.booster.probabilities(layout_values(view, self.filters, points))
         return probabilities.reshape(rows, columns, self.classes)
@@ -129,7 +143,10 @@ class LayoutClassifier:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LayoutClassifier:
         """The inverse of `arrays`."""
-        return cls(arrays["filters"], Booster.from_arrays(arrays))
+        filters = arrays["filters"]
+        check_array("the filters", filters, np.int32, (None, 5), -FURTHEST, FURTHEST)
+        check_array("the channels of filters", filters[:, 0], np.int32, (None,), 0, CHANNELS - 1)
+        return cls(filters, Booster.from_arrays(arrays, 2 + len(filters)))
 
 
 def layout_values(view: View, filters: NDArray[np.int32], points: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -144,7 +161,7 @@ def layout_values(view: View, filters: NDArray[np.int32], points: NDArray[np.flo
 
 def draw_filters(count: int, rng: np.random.Generator) -> NDArray[np.int32]:
     """Random filters int32[count, 5]: any channel, sides of 1 to 24 blocks, the nearer the likelier."""
-    sides = np.exp(rng.uniform(0, np.log(24), (count, 2))).astype(np.int64)
+    sides = np.exp(rng.uniform(0, np.log(LONGEST_SIDE), (count, 2))).astype(np.int64)
     centers = np.clip(rng.laplace(0, REACH / 4, (count, 2)).round(), -REACH, REACH).astype(np.int64)
     corners = centers - sides // 2
     channel = rng.integers(CHANNELS, size=(count, 1))
@@ -158,7 +175,7 @@ def fit_layout(
     filters: int,
     trees: int,
     depth: int,
-    points_per_image: int = 160,
+    points_per_image: int = POINTS_PER_IMAGE,
 ) -> dict[str, NDArray[Any]]:
     """Learn a layout classifier from working frames and their truth of the same size (negative: unknown)."""
     drawn = draw_filters(filters, rng)
@@ -173,9 +190,9 @@ def fit_layout(
     if not labels:
         raise DataError("the layout classifier was given no labeled pixel to learn from; give labeled images")
     known = np.concatenate(labels)
-    # Rare classes would never be predicted otherwise; the root keeps common ones from drowning in turn.
+    # Without weights rare classes are never predicted; without the root common ones would drown in turn.
     shares = np.bincount(known, minlength=classes) / len(known)
-    weights = 1 / np.sqrt(np.maximum(shares[known], 1e-4))
+    weights = 1 / np.sqrt(np.maximum(shares[known], RAREST))
     booster = fit_booster(np.concatenate(values), known, weights / weights.mean(), classes, trees, depth, rng)
     return _without_idle_filters(LayoutClassifier(drawn, booster)).arrays()
 

@@ -1,4 +1,4 @@
-"""`lbp`: the histogram of uniform local binary patterns, which are fine texture whatever the light."""
+"""`lbp`: the histogram of uniform local binary patterns: fine texture, whatever the light is."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from anyscene.features.lbp_kernels import neighbour_bits
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import FeatureSet, register
-from anyscene.features.view import Rect, View, crop_with_margin
+from anyscene.features.view import View
 
 NEIGHBOURS = 8
 CODES = NEIGHBOURS + 2
-"""0-8: uniform patterns by how many neighbours are at least as bright; 9: all other patterns."""
+"""Codes 0 to 8: uniform patterns, by how many neighbours are at least as bright. 9: all other patterns."""
 
 DIAGONAL = 0.70711
-"""Offset of diagonal neighbours, to the five digits that scikit-image rounds to: codes equal its own."""
+"""Pixels along x and y to a diagonal neighbour, rounded as scikit-image does: so codes equal its own."""
 
 
 @register
@@ -28,25 +28,21 @@ class Lbp(FeatureSet):
     needs = ("grey",)
     pooling = Pooling.WORDS
     channels = CODES
-    stride = 1
-    local = True
 
-    def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.uint8]:
-        """Codes uint8[h, w] of the pixels in `rect`."""
-        return local_binary_patterns(view.shared("grey"), rect)
+    def extract(self, view: View) -> NDArray[np.uint8]:
+        """Codes uint8[h, w] of the pixels."""
+        return local_binary_patterns(view.shared("grey"))
 
 
-def local_binary_patterns(grey: NDArray[np.uint8], rect: Rect | None = None) -> NDArray[np.uint8]:
-    """Uniform patterns (8 neighbours, radius 1) of an image, or of `rect` in it; black lies beyond the image.
+def local_binary_patterns(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Uniform patterns (8 neighbours, radius 1) of an image; black lies beyond it.
 
     Equal, code for code, to scikit-image's `local_binary_pattern(grey, 8, 1, method="uniform")`.
     """
-    rect = Rect(0, 0, *grey.shape) if rect is None else rect
-    rows, columns = np.arange(rect.top, rect.bottom), np.arange(rect.left, rect.right)
-    bits = np.empty((rect.height, rect.width), np.uint8)
-    padded = crop_with_margin(grey, rect, 1, cv2.BORDER_CONSTANT)
+    rows, columns = (np.arange(side) for side in grey.shape)
+    bits = np.empty(grey.shape, np.uint8)
     neighbour_bits(
-        padded,
+        np.asarray(cv2.copyMakeBorder(grey, 1, 1, 1, 1, cv2.BORDER_CONSTANT)),
         (rows - DIAGONAL) - (rows - 1),
         (rows + DIAGONAL) - rows,
         (columns - DIAGONAL) - (columns - 1),

@@ -15,8 +15,8 @@ def neighbour_bits(padded: Array, up: Array, down: Array, before: Array, after: 
 
     padded: uint8[h + 2, w + 2], the image with a border of one pixel. bits: uint8[h, w], bit p is the
     neighbour at the angle of 45 p degrees, counted from the right and upwards.
-    up, down: float64[h], how far below the upper of its two rows a diagonal neighbour lies; before, after:
-    float64[w], the same along columns. Ties hang on the last digit, so they come from the caller.
+    up, down: float64[h], how far below the upper of its two rows a diagonal neighbour lies. before, after:
+    float64[w], the same along columns. The last digit decides ties, so the caller works these out.
     """
     rows, columns = bits.shape
     for y in range(rows):

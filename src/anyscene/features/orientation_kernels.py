@@ -15,8 +15,8 @@ def add_orientations(strength: Array, position: Array, cell: int, bins: int, cel
 
     strength: float32[h, w]. position: float32[h, w], direction in units of bins, taken modulo `bins`; bin k
     is centred on k. cells: float32[ceil(h / cell) + 2, (ceil(w / cell) + 2) * (bins + 1)] of zeros, with a
-    border of one cell that takes what falls beyond the outermost centres. A cell's last bin is to be added
-    to its first: it spares the wrap for each pixel.
+    border of one cell that takes what falls beyond the outermost centres. The caller adds a cell's last bin
+    to its first, which spares a wrap for each pixel.
     """
     rows, columns = strength.shape
     width = bins + 1
@@ -28,21 +28,14 @@ def add_orientations(strength: Array, position: Array, cell: int, bins: int, cel
         place = (x + 0.5) / cell + 0.5
         cell_start[x] = int(place) * width
         right_share[x] = place - int(place)
-    slot = np.empty(columns, np.int32)
-    later = np.empty(columns, np.float32)
-    turn, turns = np.float32(bins), np.float32(1 / bins)
+    slot, parts = np.empty(columns, np.int32), np.empty((2, columns), np.float32)
     for y in range(rows):
-        value, place_row = strength[y], position[y]
-        for x in range(columns):
-            turned = place_row[x] - turn * np.floor(place_row[x] * turns)
-            first = np.floor(turned)
-            slot[x] = np.int32(first) + cell_start[x]
-            later[x] = value[x] * (turned - first)
+        _part(strength[y], position[y], bins, cell_start, slot, parts)
         across[:] = 0
         for x in range(columns):
             start = np.uint64(slot[x])
             beside = start + np.uint64(width)
-            late, early = later[x], value[x] - later[x]
+            early, late = parts[0, x], parts[1, x]
             right = right_share[x]
             left = np.float32(1) - right
             across[start] += left * early
@@ -66,28 +59,24 @@ def add_blocks(strength: Array, position: Array, bins: int, window: Array, block
     strength, position: as in `add_orientations`. window: float32[16], the weight of the block's pixels in its
     first cell along an axis; the second cell's is the mirror image.
     blocks: float32[2, 2, r + 1, (c + 1) * (bins + 1)] of zeros, by cell along y and along x, then by block;
-    block (i, j) starts at pixel (8 i - 8, 8 j - 8), so that blocks at the border are half empty. The last bin
-    is to be added to the first, as in `add_orientations`.
+    block (i, j) starts at pixel (8 i - 8, 8 j - 8), so that blocks at the border are half empty. The caller
+    adds the last bin to the first, as in `add_orientations`.
     """
     rows, columns = strength.shape
     width = bins + 1
     line = blocks.shape[3]
     # By cell along x (the first, then the second), then block, then direction.
     across = np.zeros(2 * line + 1, np.float32)
-    slot = np.empty(columns, np.int32)
-    later = np.empty(columns, np.float32)
-    turn, turns = np.float32(bins), np.float32(1 / bins)
+    cell_start = np.empty(columns, np.int32)
+    for x in range(columns):
+        cell_start[x] = (x >> 3) * width
+    slot, parts = np.empty(columns, np.int32), np.empty((2, columns), np.float32)
     for y in range(rows):
-        value, place_row = strength[y], position[y]
-        for x in range(columns):
-            turned = place_row[x] - turn * np.floor(place_row[x] * turns)
-            first = np.floor(turned)
-            slot[x] = np.int32(first) + np.int32(x >> 3) * np.int32(width)
-            later[x] = value[x] * (turned - first)
+        _part(strength[y], position[y], bins, cell_start, slot, parts)
         across[:] = 0
         for x in range(columns):
             offset = x & 7
-            late, early = later[x], value[x] - later[x]
+            early, late = parts[0, x], parts[1, x]
             # The pixel is in the second half of the block before and in the first half of the one after.
             before = np.uint64(slot[x])
             after = before + np.uint64(width)
@@ -111,6 +100,22 @@ def add_blocks(strength: Array, position: Array, bins: int, window: Array, block
                 lower_before[k] += window[7 - offset] * here[k]
                 upper_after[k] += window[offset] * here[k]
                 lower_after[k] += window[15 - offset] * here[k]
+
+
+@njit(cache=True, nogil=True)
+def _part(strength: Array, position: Array, bins: int, cell_start: Array, slot: Array, parts: Array) -> None:
+    """Part the gradients of a row of pixels between the two bins that are nearest to their directions.
+
+    cell_start: int32[w], the first bin of each pixel's cell. slot: int32[w], the earlier of the two bins.
+    parts: float32[2, w], the strength that goes into the earlier and into the later bin.
+    """
+    turn, turns = np.float32(bins), np.float32(1 / bins)
+    for x in range(len(strength)):
+        turned = position[x] - turn * np.floor(position[x] * turns)
+        first = np.floor(turned)
+        slot[x] = np.int32(first) + cell_start[x]
+        late = strength[x] * (turned - first)
+        parts[0, x], parts[1, x] = strength[x] - late, late
 
 
 @njit(cache=True, nogil=True, fastmath=True)

@@ -1,4 +1,4 @@
-"""`place`: how often each class is seen where in a picture. It looks at nothing, so it is there at once."""
+"""`place`: how often each class is seen in each part of a picture. It does not look at the image."""
 
 from __future__ import annotations
 
@@ -8,27 +8,34 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.checks import check_array, check_keys
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import Arrays, FeatureSet, register
-from anyscene.features.view import Rect, View
+from anyscene.features.view import View
 
 CELLS = (24, 32)
-"""Rows and columns of the map. Finer ones are no better: outlines differ from picture to picture."""
+"""Rows and columns of the map. A finer map is no better: outlines differ from picture to picture."""
 
-DOUBT = 4.0
-"""So many pictures of the whole's frequencies are added to what was seen in each cell."""
+MOST_CELLS = 512
+"""Along a side of a map that comes from a file."""
+
+PRIOR_PICTURES = 4.0
+"""Pictures with the same frequencies everywhere that are added to those seen, so that no cell is too sure."""
+
+SMOOTHING = 1.0
+"""Cells: the standard deviation of the blur over the counts; neighbouring cells show the same things."""
 
 
 @register
 class Place(FeatureSet):
-    """Probability of each class in a cell of the frame, whatever the picture shows there.
+    """Probability of each class in each cell of the frame, whatever the picture shows.
 
     chances: float32[rows, columns, classes].
     """
 
     name = "place"
     pooling = Pooling.MEAN
-    stride = 0
+    stride = None
     speaks_of_classes = True
     fineness = 0.01
 
@@ -36,28 +43,11 @@ class Place(FeatureSet):
         self.chances = np.ascontiguousarray(chances, np.float32)
         self.channels = self.dimensions = self.chances.shape[2]
 
-    def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
-        """The map, or the part of it that lies under `rect`."""
-        if rect == view.rect:
-            return self.chances
-        height, width = view.size
-        rows, columns = self.chances.shape[:2]
-        # Cell centres of the part, in cells of the whole.
-        down = rect.top + (np.arange(rows) + 0.5) * (rect.bottom - rect.top) / rows
-        along = rect.left + (np.arange(columns) + 0.5) * (rect.right - rect.left) / columns
-        y, x = np.meshgrid(down * rows / height - 0.5, along * columns / width - 0.5, indexing="ij")
-        part = np.empty_like(self.chances)
-        for label in range(self.channels):
-            part[..., label] = cv2.remap(
-                np.ascontiguousarray(self.chances[..., label]),
-                x.astype(np.float32),
-                y.astype(np.float32),
-                cv2.INTER_LINEAR,
-                borderMode=cv2.BORDER_REPLICATE,
-            )
-        return part
+    def extract(self, view: View) -> NDArray[np.float32]:
+        """The map, whatever the frame shows."""
+        return self.chances
 
-    def extraction_pixels(self, rect: Rect, frame: tuple[int, int]) -> int:
+    def extraction_pixels(self, frame: tuple[int, int]) -> int:
         """Nothing is read."""
         return 0
 
@@ -65,22 +55,33 @@ class Place(FeatureSet):
         """The map."""
         return {"chances": self.chances}
 
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Place:
+        """Make the set from its map."""
+        check_keys("the arrays of place", arrays, ("chances",))
+        chances = arrays["chances"]
+        check_array("the map of place", chances, np.float32, (None, None, None), 0, 1)
+        if not 1 <= min(chances.shape) <= max(chances.shape[:2]) <= MOST_CELLS:
+            raise ValueError(f"the map of place has {chances.shape[0]} times {chances.shape[1]} cells")
+        return cls(chances)
+
 
 def fit_place(
     samples: Iterable[tuple[NDArray[np.uint8], NDArray[np.integer]]], classes: int
 ) -> dict[str, NDArray[np.float32]]:
-    """Count the classes of truths, void where negative, in each cell; frames are not looked at."""
+    """Count the classes of truths (negative: void) in each cell; the frames do not matter."""
     counts = np.zeros((*CELLS, classes))
     for _, truth in samples:
         counts += _shares(truth, classes)
     whole = counts.sum(axis=(0, 1))
     whole /= max(whole.sum(), 1e-9)
-    counts = cv2.GaussianBlur(counts, (0, 0), 1.0, borderType=cv2.BORDER_REPLICATE) + DOUBT * whole
+    counts = cv2.GaussianBlur(counts, (0, 0), SMOOTHING, borderType=cv2.BORDER_REPLICATE)
+    counts += PRIOR_PICTURES * whole
     return {"chances": (counts / counts.sum(axis=2, keepdims=True)).astype(np.float32)}
 
 
 def _shares(truth: NDArray[np.integer], classes: int) -> NDArray[np.float64]:
-    """What share of each cell a class covers, float64[*CELLS, classes]."""
+    """The share of each cell that each class covers, float64[*CELLS, classes]."""
     rows = np.arange(truth.shape[0]) * CELLS[0] // truth.shape[0]
     columns = np.arange(truth.shape[1]) * CELLS[1] // truth.shape[1]
     cells = rows[:, None] * CELLS[1] + columns

@@ -1,9 +1,9 @@
-"""Kernels that add a map, or part of one, to the sums of the regions under it.
+"""Kernels that add a map to the sums of the regions under it.
 
 A *direct* kernel visits every pixel of a map at least as fine as the tree's grid: `rows[y]` and `columns[x]`
-are the grid pixel under map pixel (y, x), -1 outside; the weight goes to the last column but one of the table
-(see `pooling.Sums`). The coarser maps go through *taps*: sparse weights
-from regions to map cells, the same for every channel and so built once for a geometry.
+are the grid pixel under map pixel (y, x); the weight goes to the last column of the table (see
+`pooling.Sums`). Coarser maps go through *taps*: sparse weights from regions to map cells, the same for every
+channel and so built once for a geometry.
 """
 
 from __future__ import annotations
@@ -21,19 +21,9 @@ def add_values(
 ) -> None:
     """Add values[h, w, c] to table[n, :c], and their squares to table[n, c:2c] when asked."""
     channels = values.shape[2]
-    weight = table.shape[1] - 2
     for y in range(rows.shape[0]):
-        row = rows[y]
-        if row < 0:
-            continue
         for x in range(columns.shape[0]):
-            column = columns[x]
-            if column < 0:
-                continue
-            region = pixels[row, column]
-            value = values[y, x]
-            total = table[region]
-            total[weight] += 1
+            value, total = values[y, x], _counted(table, pixels[rows[y], columns[x]])
             for c in range(channels):
                 total[c] += value[c]
             if squares:
@@ -43,38 +33,20 @@ def add_values(
 
 @njit(cache=True, nogil=True)
 def add_words(words: Array, rows: Array, columns: Array, pixels: Array, table: Array) -> None:
-    """Count words[h, w] in table[n, vocabulary + 2]."""
-    weight = table.shape[1] - 2
+    """Count words[h, w] in table[n, vocabulary + 1]."""
     for y in range(rows.shape[0]):
-        row = rows[y]
-        if row < 0:
-            continue
         for x in range(columns.shape[0]):
-            column = columns[x]
-            if column < 0:
-                continue
-            region = pixels[row, column]
-            total = table[region]
-            total[weight] += 1
+            total = _counted(table, pixels[rows[y], columns[x]])
             total[words[y, x]] += 1
 
 
 @njit(cache=True, nogil=True)
 def add_marginals(values: Array, rows: Array, columns: Array, pixels: Array, table: Array) -> None:
-    """Add bytes values[h, w, c] to table[n, 10 c + 2]: sums, squares, a histogram of 8 bins a channel."""
+    """Add bytes values[h, w, c] to table[n, 10 c + 1]: sums, squares, a histogram of 8 bins a channel."""
     channels = values.shape[2]
-    weight = table.shape[1] - 2
     for y in range(rows.shape[0]):
-        row = rows[y]
-        if row < 0:
-            continue
         for x in range(columns.shape[0]):
-            column = columns[x]
-            if column < 0:
-                continue
-            region = pixels[row, column]
-            total = table[region]
-            total[weight] += 1
+            total = _counted(table, pixels[rows[y], columns[x]])
             for c in range(channels):
                 value = int(values[y, x, c])
                 total[c] += value
@@ -83,10 +55,16 @@ def add_marginals(values: Array, rows: Array, columns: Array, pixels: Array, tab
 
 
 @njit(cache=True, nogil=True)
+def _counted(table: Array, region: int) -> Array:
+    """A region's row of the table, with one more cell in its weight."""
+    total: Array = table[region]
+    total[table.shape[1] - 1] += 1
+    return total
+
+
+@njit(cache=True, nogil=True)
 def build_taps(
     pixels: Array,
-    first_row: int,
-    first_column: int,
     row_cells: Array,
     row_fractions: Array,
     column_cells: Array,
@@ -96,9 +74,10 @@ def build_taps(
 ) -> tuple[Array, Array, Array, Array]:
     """Weights with which each region samples each cell of a map, bilinearly at every grid pixel.
 
-    row_cells[i], row_fractions[i]: the upper of the two map rows around grid row first_row + i, and how far
-    below it the grid row lies (0..1); columns alike. Grid pixels between the same four cells are gathered
-    into one tap for each region, which is what makes many channels cheap.
+    Grid pixels of a region between the same four cells share one tap, which makes many channels cheap.
+
+    row_cells[i], row_fractions[i]: the upper of the two map rows around grid row i, and how far below it the
+    grid row lies (0 to 1); columns alike.
 
     Returns (region int32[t], cell int32[t], corner weights float32[t, 4], weight float32[regions]).
     """
@@ -124,11 +103,11 @@ def build_taps(
                 below = row_fractions[i]
                 j = left
                 while j < right:
-                    region = pixels[first_row + i, first_column + j]
+                    region = pixels[i, j]
                     run_start = j
                     aside = column_fractions[j]
                     j += 1
-                    while j < right and pixels[first_row + i, first_column + j] == region:
+                    while j < right and pixels[i, j] == region:
                         aside += column_fractions[j]
                         j += 1
                     run = np.float32(j - run_start)
@@ -192,7 +171,7 @@ def apply_taps(
 def apply_taps_to_words(
     tap_region: Array, tap_cell: Array, tap_weights: Array, words: Array, map_width: int, table: Array
 ) -> None:
-    """Count words[cells] in table[n, vocabulary + 2], each with the weight of its tap."""
+    """Count words[cells] in table[n, vocabulary + 1], each with the weight of its tap."""
     cells = words.shape[0]
     for tap in range(tap_region.shape[0]):
         region = tap_region[tap]
@@ -202,16 +181,6 @@ def apply_taps_to_words(
             if weight > 0:
                 cell = min(first + (corner // 2) * map_width + corner % 2, cells - 1)
                 table[region, words[cell]] += weight
-
-
-@njit(cache=True, nogil=True)
-def count_pixels(
-    pixels: Array, first_row: int, last_row: int, first_column: int, last_column: int, counts: Array
-) -> None:
-    """Count the grid pixels of each region within a window."""
-    for row in range(first_row, last_row):
-        for column in range(first_column, last_column):
-            counts[pixels[row, column]] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""`position`: where a region lies and how far it reaches."""
+"""`position`: where a region lies, and how far it reaches."""
 
 from __future__ import annotations
 

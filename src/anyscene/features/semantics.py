@@ -11,31 +11,32 @@ from numpy.typing import NDArray
 from anyscene.features.layout import MAPS, LayoutClassifier, fit_layout
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import Arrays, FeatureSet, register
-from anyscene.features.view import Rect, View
+from anyscene.features.view import View
 
 FILTERS, TREES, DEPTH = 400, 80, 6
+"""Of the classifier of classes."""
 
 
 @register
 class Semantics(FeatureSet):
     """Mean probability of each class.
 
-    What learns from it must see scores of images that the classifier was not fitted to: see `training`.
+    Whatever learns from it must see scores of images that the classifier was not fitted to: see `training`.
     """
 
     name = "semantics"
     needs = MAPS
     pooling = Pooling.MEAN
-    stride = 0
+    stride = None
     speaks_of_classes = True
 
     def __init__(self, classifier: LayoutClassifier) -> None:
         self.classifier = classifier
         self.channels = self.dimensions = classifier.classes
 
-    def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.float32]:
+    def extract(self, view: View) -> NDArray[np.float32]:
         """Probabilities float32[h', w', classes] at every eighth pixel."""
-        return self.classifier.classify(view, rect)
+        return self.classifier.classify(view)
 
     def arrays(self) -> Arrays:
         """The classifier."""

@@ -17,38 +17,38 @@ from numpy.typing import NDArray
 from anyscene.errors import ConfigError, ModelError
 from anyscene.features.pooling import Pooling
 from anyscene.features.shapes import Shapes
-from anyscene.features.view import Rect, View
+from anyscene.features.view import View
 
 PAPER_SETS = ("color", "position", "texture", "lbp", "hog", "sift", "geometry", "semantics")
-"""The paper's sets but for the hypercolumn, which has no module here: its rungs come from a backbone."""
+"""The paper's sets, without the hypercolumn: that has no module here, its rungs come from a backbone."""
 
 SET_MODULES = (*PAPER_SETS, "place")
+"""All registered sets; each has a module of its name."""
 
 SCORE_FLOOR = np.float32(1e-4)
-"""A source that rules a class out is believed no further than this."""
+"""Least probability that a source is taken to give a class: no source rules a class out."""
 
 SHAPES = "shapes"
-"""What a set that describes the shapes of regions names among its needs."""
+"""Stands among the needs of a set that describes the shapes of regions."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 class FeatureSet:
-    """One source of evidence about regions: a map of the frame, pooled, and then made into features.
+    """One source of evidence about regions: a map of the frame is pooled and then made into features.
 
     name: unique among the sets in use. dimensions: columns of the features.
-    needs: the shared maps that `extract` asks the view for, as `name` or `name/stride`; their cost is known
-        apart. A bare name means stride 1, or the tree's stride for a set that follows it.
-    pooling: what regions keep of the map; None for a set that is described by shapes alone.
-    channels: of the map; the size of the vocabulary for words.
-    stride: pixels of the frame to a cell of the map. None: the map is made anew for each stride of the tree,
-        so that coarse layers are described by a small map. 0: the map is of any size, stretched over its
-        rectangle, which may be any.
-    local: whether the map of a crop is a crop of the map (up to rounding), so that the frame can be extracted
-        in pieces that add up. Pieces of a set that is not local stand alone: a region takes its features from
-        the first piece that it lies in wholly.
+    needs: the shared maps that `extract` asks the view for, as `name` or `name/stride`; they are priced on
+        their own. A bare name means stride 1, or the tree's stride for a set that follows the tree.
+    pooling: what regions keep of the map; None for a set that needs shapes alone.
+    channels: how many the map has; for a map of words, the size of the vocabulary.
+    stride: pixels of the frame to a cell of the map; the frame cuts the last cells short. None: the map has
+        any resolution, is stretched over the frame and interpolated between its cells.
+    follows_tree: whether the map is made anew for each stride of the tree, so that a small map describes
+        coarse layers. `stride` then says nothing.
     speaks_of_classes: whether the first columns are the probabilities of the classes.
-    fineness: how fine the map is, if its channels are these probabilities and good enough to label pixels by.
+    fineness: how fine the map is, by which such sets are ordered; 0 unless its channels are these
+        probabilities and good enough to label pixels by.
     """
 
     name: str
@@ -57,26 +57,22 @@ class FeatureSet:
     pooling: Pooling | None = None
     channels: int = 0
     stride: int | None = 1
-    local: bool = False
+    follows_tree: bool = False
     speaks_of_classes: bool = False
     fineness: float = 0.0
 
-    def extract(self, view: View, rect: Rect, stride: int) -> NDArray[Any]:
-        """Compute the map over `rect`, [h', w', channels] or words [h', w'].
-
-        A local set gets a rectangle whose top left corner lies on its stride and returns one cell for each
-        block of `stride`, the last ones cut short by the frame. Others may return any resolution.
-        """
+    def extract(self, view: View) -> NDArray[Any]:
+        """Compute the map of the frame, [h', w', channels] or words [h', w']."""
         raise NotImplementedError
 
     def poolable(self, values: NDArray[Any]) -> NDArray[Any]:
-        """What of a map is pooled; most maps are as they are."""
+        """The values that are pooled; most sets pool the map as it is."""
         return values
 
     def log_scores(self, values: NDArray[np.float32], classes: int) -> NDArray[np.float32]:
         """Log-probabilities of the classes in each cell of a map, float32[h, w, classes], a new array.
 
-        For sets that are fine enough to label pixels by; but for something that all classes share.
+        They need not be normalised. Asked only of sets that are fine enough to label pixels by.
         """
         return np.asarray(cv2.log(np.maximum(values[..., :classes], SCORE_FLOOR)))
 
@@ -87,14 +83,9 @@ class FeatureSet:
         """
         return pooled
 
-    @property
-    def is_strided(self) -> bool:
-        """Whether the map has one cell for each block of its stride."""
-        return self.stride != 0
-
-    def extraction_pixels(self, rect: Rect, frame: tuple[int, int]) -> int:
-        """The size of extracting `rect` of a frame of (height, width), as the cost model counts it."""
-        return rect.area
+    def extraction_pixels(self, frame: tuple[int, int]) -> int:
+        """The pixels that extraction visits for a frame of (height, width), as the cost model counts them."""
+        return frame[0] * frame[1]
 
     def arrays(self) -> Arrays:
         """What was learned, to be kept in a model file; `from_arrays` is the inverse."""
@@ -114,7 +105,7 @@ class FeatureSet:
         return digest.hexdigest()
 
     version: ClassVar[int] = 1
-    """To be raised by whoever changes what the same arrays give."""
+    """Raise it when the same arrays give other features: caches then make them anew."""
 
 
 SetClass = TypeVar("SetClass", bound=type[FeatureSet])
@@ -161,7 +152,7 @@ def bank_from_arrays(names: Iterable[str], arrays: Arrays) -> dict[str, FeatureS
         }
         try:
             bank[name] = feature_set_class(name).from_arrays(own)
-        except TypeError as error:
+        except (TypeError, KeyError, ValueError) as error:
             raise ModelError(
                 f"the arrays of feature set '{name}' do not fit this version: {error}"
             ) from error

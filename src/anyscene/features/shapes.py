@@ -53,7 +53,7 @@ def shapes_from_sums(
     rows, columns = -(-height // stride), -(-width // stride)
     count = np.maximum(sums[:, 0], 1)
     x, y = sums[:, 1] / count, sums[:, 2] / count
-    # A block is not a point: 1/12 is the variance inside it, which also keeps one-pixel regions above zero.
+    # A block is not a point: its own variance of 1/12 also keeps that of one-pixel regions above zero.
     variance_x = np.maximum(sums[:, 3] / count - x * x, 0) + 1 / 12
     variance_y = np.maximum(sums[:, 4] / count - y * y, 0) + 1 / 12
     covariance = sums[:, 5] / count - x * y

@@ -8,24 +8,34 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.features.codebooks import Vectors, learn_codebook, nearest_words, sample_rows
+from anyscene.checks import check_keys
+from anyscene.features.codebooks import Vectors, check_codebook, learn_codebook, nearest_words, sample_rows
 from anyscene.features.orientation_kernels import add_orientations, gather_descriptors
 from anyscene.features.orientations import fold_directions
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import Arrays, FeatureSet, register
-from anyscene.features.view import Rect, View, crop_with_margin
+from anyscene.features.view import View, with_margin
 
 STEP = 8
+"""Pixels from one descriptor to the next."""
+
 CELL = 4
-"""A descriptor sees 4 by 4 cells of this side: the 16 pixels around its block of 8."""
+"""Pixels along a side of a cell. A descriptor has 4 by 4 of them: the 16 pixels around its block of 8."""
 
 BLUR = float(np.sqrt(1.6**2 - 0.5**2))
-"""From the half a pixel that a camera blurs to SIFT's base scale of 1.6."""
+"""Pixels: blurs the half pixel that cameras blur to SIFT's base scale of 1.6."""
 
 MARGIN = 16
-"""What a crop needs around it: cells that reach over its edge, and the blur; a multiple of STEP."""
+"""Pixels around the frame: for cells that reach over its edge, and for the blur; a multiple of STEP."""
 
 WORDS = 100
+"""Words of the codebook."""
+
+DESCRIPTOR = 128
+"""Numbers of a descriptor: 8 directions in 16 cells."""
+
+SAMPLES_PER_IMAGE = 400
+"""Descriptors of an image that the codebook is learned from."""
 
 
 @register
@@ -39,41 +49,44 @@ class Sift(FeatureSet):
     needs = ("grey",)
     pooling = Pooling.WORDS
     stride = STEP
-    local = True
 
     def __init__(self, words: Vectors) -> None:
         self.words = words
         self.channels = self.dimensions = len(words)
 
-    def extract(self, view: View, rect: Rect, stride: int) -> NDArray[np.uint8]:
+    def extract(self, view: View) -> NDArray[np.uint8]:
         """The word of each block, uint8[h', w']."""
-        return nearest_words(dense_sift(view.shared("grey"), rect), self.words)
+        return nearest_words(dense_sift(view.shared("grey")), self.words)
 
     def arrays(self) -> Arrays:
         """The codebook."""
         return {"words": self.words}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> Sift:
+        """Make the set from its codebook."""
+        check_keys("the arrays of sift", arrays, ("words",))
+        check_codebook(arrays["words"], DESCRIPTOR)
+        return cls(**arrays)
 
 
 def fit_sift(
     images: Iterable[NDArray[np.uint8]], rng: np.random.Generator, words: int = WORDS
 ) -> dict[str, Vectors]:
     """Learn the codebook from working frames, some hundred descriptors of each."""
-    samples = [
-        sample_rows(dense_sift(View(image).shared("grey")).reshape(-1, 128), 400, rng) for image in images
-    ]
+    described = (dense_sift(View(image).shared("grey")).reshape(-1, DESCRIPTOR) for image in images)
+    samples = [sample_rows(rows, SAMPLES_PER_IMAGE, rng) for rows in described]
     return {"words": learn_codebook(np.concatenate(samples), words, rng)}
 
 
-def dense_sift(grey: NDArray[np.uint8], rect: Rect | None = None) -> NDArray[np.float32]:
-    """Upright SIFT descriptors of unit length centred on every block of 8 by 8 pixels of `rect`.
+def dense_sift(grey: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Upright SIFT descriptors of unit length centred on every block of 8 by 8 pixels.
 
     float32[ceil(h / 8), ceil(w / 8), 128], in OpenCV's order: rows of cells, cells, directions anticlockwise.
     All pixels of a cell weigh the same in the descriptor's Gaussian window, so that descriptors share cells.
     """
-    rect = Rect(0, 0, *grey.shape) if rect is None else rect
-    rows, columns = -(-rect.height // STEP), -(-rect.width // STEP)
-    blocks = Rect(rect.top, rect.left, rect.top + rows * STEP, rect.left + columns * STEP)
-    around = crop_with_margin(grey, blocks, MARGIN, cv2.BORDER_REPLICATE)
+    rows, columns = (-(-side // STEP) for side in grey.shape)
+    around = with_margin(grey, (rows * STEP, columns * STEP), MARGIN)
     blurred = cv2.GaussianBlur(around.astype(np.float32), (7, 7), BLUR, borderType=cv2.BORDER_REPLICATE)
     # One cell around the blocks, and half a cell that still adds to it.
     inner = np.s_[MARGIN - 8 : -(MARGIN - 8), MARGIN - 8 : -(MARGIN - 8)]

@@ -22,7 +22,7 @@ _VERTICAL = (
 SURFACE_OF_CLASS = {
     name: surface for surface, names in enumerate((_GROUND, _VERTICAL, _SKY)) for name in names.split()
 }
-"""Of the classes of CamVid, Stanford Background and SIFT Flow. A bird may be anywhere: it has no surface."""
+"""Surfaces of the classes of CamVid, Stanford Background and SIFT Flow; a bird has none."""
 
 
 def surface_truth(truth: NDArray[np.integer], class_names: Sequence[str]) -> NDArray[np.int16]:

@@ -1,4 +1,4 @@
-"""Learning all that feature sets learn, with out-of-fold sets for whatever learns from them in turn."""
+"""Learning what feature sets learn, with out-of-fold sets for whatever learns from them in turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from anyscene.features.texture import fit_texture
 from anyscene.hierarchy import working_frame
 
 CODEBOOK_IMAGES = 120
-"""As many images as a codebook is learned from, at most."""
+"""Images that a codebook is learned from, at most; it bounds the time and the memory that this takes."""
 
 Learned = Mapping[str, NDArray[Any]]
 
@@ -40,7 +40,7 @@ class CrossFit:
     fold_of: Mapping[str, str]
 
     def bank_for(self, scene_id: str) -> Bank:
-        """The bank whose scores on this scene are as honest as on a new image."""
+        """The bank whose trained sets have not seen this scene."""
         fold = self.fold_of.get(scene_id)
         return self.whole if fold is None else self.folds[fold]
 
@@ -48,8 +48,8 @@ class CrossFit:
 def fit_bank(dataset: DataSet, rng: np.random.Generator, names: Collection[str] | None = None) -> CrossFit:
     """Learn the registered sets (or those named) on the split `train`; its folds are the splits `a` and `b`.
 
-    Codebooks see no labels and are shared; the classifiers of semantics and surfaces are fitted once to all
-    of train and once to each fold.
+    Codebooks see no labels, so all banks share them. The classifiers of semantics and surfaces are fitted
+    once to all of train and once to each fold.
     """
     names = list_feature_sets() if names is None else tuple(names)
     arrays = fit_codebooks(dataset.split("train"), rng, names)

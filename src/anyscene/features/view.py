@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any
 
 import cv2
 import numpy as np
@@ -12,31 +13,6 @@ from numpy.typing import NDArray
 from anyscene.errors import DataError
 from anyscene.features.ledger import Ledger, Work
 from anyscene.hierarchy.pyramid import fit, next_level, quarter_of
-
-
-class Rect(NamedTuple):
-    """Pixels of the frame, from (top, left) up to but without (bottom, right)."""
-
-    top: int
-    left: int
-    bottom: int
-    right: int
-
-    @property
-    def height(self) -> int:
-        """Rows inside."""
-        return self.bottom - self.top
-
-    @property
-    def width(self) -> int:
-        """Columns inside."""
-        return self.right - self.left
-
-    @property
-    def area(self) -> int:
-        """Pixels inside."""
-        return self.height * self.width
-
 
 SharedMap = Callable[["View", int], Any]
 _SHARED_MAPS: dict[str, SharedMap] = {}
@@ -51,11 +27,11 @@ def shared_map(compute: SharedMap) -> SharedMap:
 class View:
     """One image, and the maps computed from it so far; each is computed once, when it is first asked for.
 
-    image: uint8[h, w, 3], RGB, the working frame: feature sets never see the image at another size.
-    ledger: what was spent on this image; whoever first asks for a shared map causes its charge.
-    shrunk: gives the image with blocks of `stride` by `stride` pixels as one. A tree grows on such images, so
-        when there is one it takes over (`Tree.shrunk`), and they cost nothing here.
-    deadline: by `time.perf_counter()`, for sets whose extraction can be stopped; None until there is one.
+    image: uint8[h, w, 3], RGB, the working frame; no feature set sees the image at another size.
+    ledger: what was spent on this image; whoever first asks for a shared map is charged for it.
+    shrunk: gives the image with each block of `stride` by `stride` pixels as one. A tree grows on such
+        images, so `RegionFeatures` puts `Tree.shrunk` here, and they cost nothing more.
+    deadline: the `time.perf_counter()` at which extraction stops where it can; None for no deadline.
     """
 
     def __init__(self, image: NDArray[np.uint8], ledger: Ledger | None = None) -> None:
@@ -67,6 +43,7 @@ class View:
         self.ledger = Ledger() if ledger is None else ledger
         self.deadline: float | None = None
         self.shrunk: Callable[[int], NDArray[np.uint8]] = self._shrink
+        self._stride = 1
         self._maps: dict[tuple[str, int], Any] = {}
         self._fitted: dict[tuple[int, int], NDArray[np.uint8]] = {}
 
@@ -76,12 +53,20 @@ class View:
         return self.image.shape[0], self.image.shape[1]
 
     @property
-    def rect(self) -> Rect:
-        """The whole frame."""
-        return Rect(0, 0, *self.size)
+    def pixels(self) -> int:
+        """Pixels of the frame."""
+        height, width = self.size
+        return height * width
 
-    def shared(self, name: str, stride: int = 1) -> Any:
-        """The shared map of that name, over blocks of `stride` by `stride` pixels."""
+    def at(self, stride: int) -> View:
+        """The same view; blocks of its shared maps have `stride` by `stride` pixels unless told otherwise."""
+        seen = copy(self)
+        seen._stride = stride
+        return seen
+
+    def shared(self, name: str, stride: int | None = None) -> Any:
+        """The shared map of that name, over blocks of `stride` by `stride` pixels (default: see `at`)."""
+        stride = stride or self._stride
         key = (name, stride)
         if key not in self._maps:
             with self.ledger.charge(self.shared_work(name, stride)):
@@ -97,7 +82,7 @@ class View:
     def colors(self, rows: int, columns: int) -> NDArray[np.uint8]:
         """The mean colours of cells that tile the frame, uint8[rows, columns, 3].
 
-        A network that has so many cells has read the frame at four times their number.
+        A network with so many cells has read the frame at four times their number along each side.
         """
         read = self._fitted.get((4 * rows, 4 * columns))
         return fit(self.image, (rows, columns)) if read is None else quarter_of(read)
@@ -106,9 +91,9 @@ class View:
         return self.image if stride == 1 else next_level(self._shrink, stride)
 
     def shared_work(self, name: str, stride: int = 1) -> Work:
-        """What computing a shared map amounts to."""
+        """The work of computing a shared map."""
         step = f"shared:{name}" if stride == 1 else f"shared:{name}/{stride}"
-        return Work(step, self.rect.area)
+        return Work(step, self.pixels)
 
     def has(self, name: str, stride: int = 1) -> bool:
         """Tell whether a shared map is in hand already."""
@@ -140,17 +125,8 @@ def gradient(view: View, stride: int) -> tuple[NDArray[np.float32], NDArray[np.f
     return np.asarray(strength), np.asarray(direction)
 
 
-def crop_with_margin(
-    image: NDArray[Any], rect: Rect, margin: int, border: int = cv2.BORDER_REFLECT_101
-) -> NDArray[Any]:
-    """A crop with `margin` more pixels on every side; what lies beyond the image is filled in by `border`."""
+def with_margin(image: NDArray[Any], size: tuple[int, int], margin: int) -> NDArray[Any]:
+    """An image extended to (height, width), and by `margin` on every side; its outermost pixels repeat."""
     height, width = image.shape[:2]
-    top, left = max(0, rect.top - margin), max(0, rect.left - margin)
-    bottom, right = min(height, rect.bottom + margin), min(width, rect.right + margin)
-    beyond = (
-        top - rect.top + margin,
-        rect.bottom + margin - bottom,
-        left - rect.left + margin,
-        rect.right + margin - right,
-    )
-    return np.asarray(cv2.copyMakeBorder(image[top:bottom, left:right], *beyond, border))
+    beyond = margin, size[0] + margin - height, margin, size[1] + margin - width
+    return np.asarray(cv2.copyMakeBorder(image, *beyond, cv2.BORDER_REPLICATE))

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from anyscene.hierarchy import pixel_kernels, region_kernels
 
 K = 25.0
-"""Felzenszwalb and Huttenlocher's k of the pixel merging, in steps of quantised weight: small, since what
-it merges no layer can part. Layers are cut from the merging of regions that follows."""
+"""Felzenszwalb and Huttenlocher's k of the pixel merging, in steps of quantised weight. It is small, since no
+layer can part what pixel merging joins; layers are cut from the merging of regions that follows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
     """The regions that the layers of one pyramid level are put together from.
 
-    regions : int32[h, w], region of each pixel of the level, numbered in raster order of first pixels.
-    above : int32[n], region of the layer above that each lies in.
+    regions : int32[h, w], the region of each pixel of the level, numbered in raster order of first pixels.
+    above : int32[n], the region of the layer above that holds each region.
     areas, boxes : int32[n] and int32[n, 4], in pixels of the frame.
     merges : int32[m, 2], pairs of regions in the order in which they merge, never across `above`.
     """
@@ -43,11 +43,12 @@ def make_level(
 ) -> Level:
     """Merge the pixels of a level's image inside the regions of the layer above.
 
-    image: the frame of `size`, shrunk by `stride`. above: the layer above on a grid that is `step` times
-    coarser than the image; numbered from 0. count: regions of the finest layer of this level.
+    image : the frame of `size`, shrunk by `stride`.
+    above : the layer above, numbered from 0, on a grid that is `step` times coarser than the image.
+    count : the number of regions of the level's finest layer.
     """
     pixels = image.shape[0] * image.shape[1]
-    # Slivers are what is far smaller than that layer's regions: 3 to 8 pixels at 480x360.
+    # Slivers are far smaller than the layer's regions: 3 to 8 pixels at 480x360.
     smallest = math.isqrt(pixels // count)
     right, down = pixel_kernels.edge_weights(image, above, step)
     edges, weights = pixel_kernels.sort_edges(right, down, above, step, int(above.max()) + 1)

@@ -16,12 +16,12 @@ OUTLINE = 255
 """Weight of an edge that nothing may merge over: an outline of the layer above, or the image's border."""
 
 STEPS = 2
-"""Weights of one level of brightness; strong edges saturate, since they part regions in any case."""
+"""Steps of weight for one level of brightness. Strong edges saturate: they part regions in any case."""
 
 BUCKETS = 256
 
 BAND = 1 << 16
-"""Pixels that are merged together, so that what is looked up at random stays in the processor's cache."""
+"""The pixels that are merged together. What is looked up at random then stays in the processor's cache."""
 
 
 @njit(cache=True, nogil=True)
@@ -31,7 +31,7 @@ def quarter(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     rows, columns = (h + 3) // 4, (w + 3) // 4
     small = np.empty((rows, 3 * columns), np.uint8)
     lines = image.reshape(h, 3 * w)
-    # Whole lines are added up before anything is left out, which the processor does many bytes at a time.
+    # Whole lines are added up first, which the processor does many bytes at a time.
     column_sums = np.empty(12 * columns, np.uint16)
     sums = np.empty(12 * columns, np.uint16)
     for row in range(rows):
@@ -66,7 +66,10 @@ def _copy_planes(row: NDArray[np.uint8], planes: NDArray[np.float32]) -> None:
 def _compare(
     one: NDArray[np.float32], other: NDArray[np.float32], offset: int, weights: NDArray[np.uint8]
 ) -> None:
-    """Quantised distance of each colour of `one` to that of `other`, `offset` places on; float32[3, n]."""
+    """Write the quantised distance of each colour of `one` to that of `other`, `offset` places further on.
+
+    one, other : float32[3, n].
+    """
     steps, half, most = np.float32(STEPS), np.float32(0.5), np.float32(OUTLINE - 1)
     for x in range(one.shape[1] - offset):
         r = one[0, x] - other[0, x + offset]
@@ -81,12 +84,12 @@ def edge_weights(
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Quantised colour distance of each pixel to its right and to its lower neighbour, uint8[h, w] each.
 
-    parents: int32[ceil(h / step), ceil(w / step)], regions whose outlines become `OUTLINE`.
+    parents : int32[ceil(h / step), ceil(w / step)], regions whose outlines become `OUTLINE`.
     """
     h, w, _ = image.shape
     right = np.empty((h, w), np.uint8)
     down = np.empty((h, w), np.uint8)
-    # Two rows at a time, a plane for each channel: what lies side by side is compared eight at a time.
+    # Two rows at a time, with a plane for each channel, so that eight neighbours are compared at once.
     here = np.empty((3, w), np.float32)
     below = np.empty((3, w), np.float32)
     _copy_planes(image[0], below)
@@ -116,16 +119,17 @@ def edge_weights(
 def sort_edges(
     right: NDArray[np.uint8], down: NDArray[np.uint8], parents: NDArray[np.int32], step: int, count: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Edges in the order of their weights, and those weights; outlines are left out.
+    """Edges in the order of their weights, and these weights; outlines are left out.
 
-    Regions of the layer above do not touch each other's pixels, so large images are merged by bands of such
-    regions (their numbers run down the image): within each band edges are sorted by weight.
-    count: regions in `parents`.
+    Pixels never merge across regions of the layer above. So large images are merged in bands of such regions,
+    whose numbers run down the image, and edges are sorted by weight within each band.
+
+    count : the number of regions in `parents`.
     """
     h, w = right.shape
     bands = min(count, 1 + h * w // BAND)
     band_of = np.arange(count) * bands // count * BUCKETS
-    # Pixels of a row that are known to lie in one band.
+    # How many pixels of a row lie in one band for sure.
     runs, run = (parents.shape[1], step) if bands > 1 else (1, w)
     places = np.zeros(bands * BUCKETS, np.int64)
     for y in range(h):
@@ -162,7 +166,7 @@ def sort_edges(
 def find(root: NDArray[np.uint32], item: np.uint32) -> np.uint32:
     """The root of an item's set; halves the path on the way.
 
-    All is unsigned, which spares a test for negative indices at every step.
+    Numbers are unsigned, which saves a test for negative indices at every step.
     """
     above = root[item]
     while above != item:
@@ -180,10 +184,12 @@ def _join(
     after: NDArray[np.uint32],
     size: NDArray[np.int32],
 ) -> np.uint32:
-    """Merge the sets of two roots and return the root of both, that of the larger.
+    """Merge the sets of two roots and return the common root, which is that of the larger set.
 
-    Every pixel knows its root at once: sets are small as a rule, and a pixel changes its root only when its
-    set doubles, so this takes less time than the searches that it spares. after: the next pixel of the set.
+    Every pixel of the smaller set gets its new root at once. Sets are mostly small, and a pixel's root
+    changes only when its set doubles, so this takes less time than searching for roots.
+
+    after : the next pixel of the same set, in a ring.
     """
     if size[a] < size[b]:
         a, b = b, a
@@ -206,13 +212,13 @@ def merge_pixels(
     """Felzenszwalb-Huttenlocher merging over sorted edges; returns each pixel's root, uint32[h * w].
 
     Two components merge over an edge of weight w if w <= Int(C) + k / |C| for both (in single precision).
-    Then components of fewer than `smallest` pixels are merged over their lightest edge; those that have no
-    edge left stay. `edges` is used up.
+    Then components of fewer than `smallest` pixels merge over their lightest edge; those without an edge
+    stay. `edges` is overwritten.
     """
     h, w = shape
     root = np.empty(h * w, np.uint32)
     for number in range(root.size):
-        root[number] = number  # `arange` would take 8 bytes a pixel more for a moment
+        root[number] = number  # `arange` would need 8 bytes a pixel more for a moment
     after = root.copy()
     size = np.ones(h * w, np.int32)
     tolerance = np.full(h * w, k, np.float32)
@@ -245,9 +251,9 @@ def merge_pixels(
 def number_regions(
     root: NDArray[np.uint32], shape: tuple[int, int], above: NDArray[np.int32], step: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Number the sets in the raster order of their first pixels: int32[h, w], and each one's region above.
+    """Number the sets in the raster order of their first pixels: int32[h, w], and the region above each.
 
-    above: the layer above, on a grid that is `step` times coarser.
+    above : the layer above, on a grid that is `step` times coarser.
     """
     h, w = shape
     number = np.full(root.size, -1, np.int32)
@@ -269,9 +275,9 @@ def number_regions(
 def measure_regions(
     regions: NDArray[np.int32], count: int, image: NDArray[np.uint8], stride: int, size: tuple[int, int]
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
-    """Grid pixels and mean colour float64[n, 4], frame pixels int32[n] and boxes int32[n, 4] of regions.
+    """Measure regions: grid pixels and mean colour float64[n, 4], frame pixels int32[n], boxes int32[n, 4].
 
-    stride: side of a grid pixel in the frame of `size`, whose border may cut the last ones.
+    stride : the side of a grid pixel in the frame of `size`, whose border may cut the last ones.
     """
     h, w = regions.shape
     height, width = size

@@ -12,17 +12,18 @@ from anyscene.hierarchy.pixel_kernels import quarter
 from anyscene.hierarchy.shrink_kernels import shrink_by_area
 
 WORKING_LONG_SIDE = 480
+"""The most pixels of the longer side of a working frame."""
 
 
 def working_frame(image: NDArray[np.uint8], long_side: int = WORKING_LONG_SIDE) -> NDArray[np.uint8]:
-    """Scale an image down to a long side; smaller images are returned as they are."""
+    """Scale an image down so that its longer side is `long_side`; smaller images are returned as they are."""
     size = image.shape[0], image.shape[1]
     frame = frame_size(size, long_side)
     return image if frame == size else shrink(image, frame)
 
 
 def frame_size(size: tuple[int, int], long_side: int = WORKING_LONG_SIDE) -> tuple[int, int]:
-    """Height and width of the working frame of an image of a size."""
+    """The height and width of the working frame, for an image of this height and width."""
     height, width = size
     if max(height, width) <= long_side:
         return size
@@ -31,8 +32,8 @@ def frame_size(size: tuple[int, int], long_side: int = WORKING_LONG_SIDE) -> tup
 
 
 def shrink(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """Average areas of an image to make it of a size (height, width) that is no larger on either side."""
-    if image.shape[:2] == (2 * size[0], 2 * size[1]):  # here OpenCV is six times as fast as our kernel
+    """Shrink an image to (height, width) by averaging areas; neither side may grow."""
+    if image.shape[:2] == (2 * size[0], 2 * size[1]):  # OpenCV is much faster at exact halves
         return np.asarray(cv2.resize(image, size[::-1], interpolation=cv2.INTER_AREA), dtype=np.uint8)
     result = np.empty((*size, 3), np.uint8)
     shrink_by_area(np.ascontiguousarray(image), result)
@@ -40,7 +41,7 @@ def shrink(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]
 
 
 def fit(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """Stretch an image to (height, width): areas are averaged when it shrinks, as in training."""
+    """Stretch an image to (height, width). Areas are averaged where it shrinks, as in training."""
     image = np.ascontiguousarray(image)
     if image.shape[:2] == size:
         return image
@@ -51,7 +52,7 @@ def fit(image: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
 
 
 def halve(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Mean of each 2x2 block, uint8[ceil(h / 2), ceil(w / 2), 3]; an odd last row or column stands twice."""
+    """The mean of each 2x2 block, uint8[ceil(h / 2), ceil(w / 2), 3]; odd ends count twice."""
     height, width = image.shape[:2]
     if height % 2 or width % 2:
         image = cv2.copyMakeBorder(image, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
@@ -60,15 +61,15 @@ def halve(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def next_level(shrunk: Callable[[int], NDArray[np.uint8]], stride: int) -> NDArray[np.uint8]:
-    """The level of a pyramid that has `stride` (2, 4, 8 ...), made of one that `shrunk` gives.
+    """The level of a pyramid with this stride (2, 4, 8 ...), made from one that `shrunk` gives.
 
-    A quarter comes from the image itself: layers that need it can do without half the size.
+    A quarter comes from the image itself, so that layers that need it do not need half the size.
     """
     return quarter_of(shrunk(1)) if stride == 4 else halve(shrunk(stride // 2))
 
 
 def quarter_of(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Mean of each 4x4 block, uint8[ceil(h / 4), ceil(w / 4), 3]."""
-    # Writeable, though nothing is written: kernels are compiled for such arrays.
+    """The mean of each 4x4 block, uint8[ceil(h / 4), ceil(w / 4), 3]."""
+    # Nothing is written, but kernels are compiled for writeable arrays.
     small: NDArray[np.uint8] = quarter(np.require(image, requirements=["C", "W"]))
     return small

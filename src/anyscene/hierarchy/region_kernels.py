@@ -1,8 +1,9 @@
-"""Compiled kernels of the region graph: who touches whom, in which order regions merge, cuts through it."""
+"""Compiled kernels of the region graph: which regions touch, in which order they merge, cuts through it."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -20,14 +21,31 @@ DIGIT_BITS = 8
 DIGITS = 1 << DIGIT_BITS
 
 
+class Neighbours(NamedTuple):
+    """Each region's list of half-edges to its neighbours. Edge e has the half-edges 2 * e and 2 * e + 1.
+
+    first, last : uint32[n], the ends of each region's list. following : uint32[2 * m], the next half-edge of
+    a list. end : uint32[2 * m], the region that a half-edge leads to, which may have been merged since.
+    lengths, contrasts : float64[m], the length of an edge's outline, 0 once it is dropped, and the summed
+    contrast along it.
+    """
+
+    first: NDArray[np.uint32]
+    last: NDArray[np.uint32]
+    following: NDArray[np.uint32]
+    end: NDArray[np.uint32]
+    lengths: NDArray[np.float64]
+    contrasts: NDArray[np.float64]
+
+
 @njit(cache=True, nogil=True)
 def region_graph(
     regions: NDArray[np.int32], count: int, right: NDArray[np.uint8], down: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-    """Pairs of neighbours int32[m, 2], the lower number first; their outlines' lengths and summed contrasts.
+    """Pairs of neighbours int32[m, 2], the lower number first; the lengths and summed contrasts of outlines.
 
-    Regions parted by `OUTLINE` are no neighbours. A pair is found in a list kept by its higher number: the
-    regions that began before another and touch it all cross the row of its first pixel, so lists are short.
+    Regions that an `OUTLINE` parts are not neighbours. Pairs are listed by their higher number. All regions
+    that began before another and touch it cross the row of its first pixel, so lists are short.
     """
     h, w = regions.shape
     most = 3 * count  # the graph is planar
@@ -67,9 +85,9 @@ def region_graph(
 def scale(means: NDArray[np.float64], a: int, b: int, contrast: float) -> float:
     """The k at which two regions merge: the least for which difference <= k / size ** 1.5.
 
-    The difference is that of mean colours, squared, plus `OUTLINE_SHARE` times the squared mean contrast of
-    the common outline; 1 / size = 1 / |A| + 1 / |B|. An exponent of 1 would let more small regions outlive
-    the large ones' borders.
+    The difference is the squared difference of the mean colours plus `OUTLINE_SHARE` times the squared mean
+    contrast of the common outline; 1 / size = 1 / |A| + 1 / |B|. With an exponent of 1 small regions would
+    survive where borders of large ones are lost.
     """
     difference = OUTLINE_SHARE * contrast * contrast
     for channel in range(1, 4):
@@ -83,21 +101,20 @@ def scale(means: NDArray[np.float64], a: int, b: int, contrast: float) -> float:
 def _tidy(
     region: np.uint32,
     root: NDArray[np.uint32],
-    first: NDArray[np.uint32],
-    last: NDArray[np.uint32],
-    following: NDArray[np.uint32],
-    end: NDArray[np.uint32],
-    lengths: NDArray[np.float64],
-    contrasts: NDArray[np.float64],
+    graph: Neighbours,
     seen: NDArray[np.uint32],
     around: NDArray[np.uint32],
 ) -> int:
-    """Bring a region's list of neighbours up to date: one half-edge for each of them, none to itself.
+    """Bring a region's list of neighbours up to date: one half-edge to each of them, none to itself.
 
-    Writes those half-edges to `around` and returns how many they are. The outline of an edge that is dropped
-    goes to the one that is kept; its length is then 0.
-    seen: uint32[n], the edge that is kept for each region; all `NONE` before, and the caller's to clear.
+    Writes these half-edges to `around` and returns how many there are. Where two edges lead to the same
+    neighbour, one is dropped, and the other gets its outline.
+
+    root : uint32[n], the union-find forest of the merged regions.
+    seen : uint32[n], the edge that is kept to each region. All are `NONE` before; the caller clears them.
     """
+    first, last, following, end = graph.first, graph.last, graph.following, graph.end
+    lengths, contrasts = graph.lengths, graph.contrasts
     count = 0
     kept = NONE
     half = first[region]
@@ -141,10 +158,11 @@ def merge_order(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Merge neighbours until none are left: pairs of merged regions int32[m, 2] and their scales float64[m].
 
-    A nearest-neighbour chain: follow each region to the neighbour that it merges with at the smallest scale
-    until two choose each other. It finds what always merging the pair of the smallest scale would, without a
-    queue. A merged region goes by its lowest number; scales never fall towards the root. Of equal scales the
-    chain goes back if it can, else to the lowest number. Lengths, contrasts and means are used up.
+    This is a nearest-neighbour chain: it follows each region to the neighbour that merges with it at the
+    smallest scale, until two choose each other. The result is that of always merging the pair of the
+    smallest scale, without a queue. A merged region keeps its lowest number; scales never fall towards the
+    root. Of equal scales the chain goes back if it can, else to the lowest number. Lengths, contrasts and
+    means are overwritten.
     """
     count = means.shape[0]
     first = np.full(count, NONE)
@@ -159,6 +177,7 @@ def merge_order(
         else:
             following[last[owner]] = half
         last[owner] = half
+    graph = Neighbours(first, last, following, end, lengths, contrasts)
 
     root = np.arange(count).astype(np.uint32)
     seen = np.full(count, NONE)
@@ -181,7 +200,7 @@ def merge_order(
             length = 1
         tip = chain[length - 1]
         before = chain[length - 2] if length > 1 else NONE
-        neighbours = _tidy(tip, root, first, last, following, end, lengths, contrasts, seen, around)
+        neighbours = _tidy(tip, root, graph, seen, around)
         nearest = NONE
         least = np.inf
         for index in range(neighbours):
@@ -204,8 +223,9 @@ def merge_order(
             place[nearest] = length
             length += 1
             continue
-        # Mostly `nearest` is the one before. But a merge can bring the tip closer to one further back than
-        # that one's neighbours were; then each is the other's nearest too, and what came between is let go.
+        # Mostly `nearest` is the one before. But a merge can bring the tip closer to a region further back
+        # than that region's neighbours were. Then the two are nearest to each other, and the chain between
+        # them is dropped.
         kept = place[nearest]
         for position in range(kept, length):
             place[chain[position]] = NONE
@@ -228,10 +248,10 @@ def merge_order(
 
 @njit(cache=True, nogil=True)
 def sort_merges(merges: NDArray[np.int32], scales: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Merges in the order of their scales in single precision; of equal ones, what was found first.
+    """Merges in the order of their scales in single precision; equal ones stay in the order of finding.
 
-    A radix sort: comparing takes several times as long for so few. Scales are not negative, so that their
-    bits are ordered as they are.
+    This is a radix sort: sorting by comparison takes several times as long here. Scales are not negative, so
+    their bits are ordered as they are.
     """
     count = scales.size
     keys = scales.astype(np.float32).view(np.uint32)
@@ -262,8 +282,10 @@ def cut(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """The layer after the first `steps` merges, which never cross a region of the layer above.
 
-    above, areas, boxes: of the regions that the merges start from. Returns each of those regions' number in
-    the layer, and the layer's parents, areas and boxes. Numbers follow the lowest region that was merged.
+    Returns the number in the layer of each region that merges start from, and the layer's parents, areas and
+    boxes. Numbers follow the lowest region that was merged.
+
+    above, areas, boxes : the region above, the area and the box of each region that merges start from.
     """
     count = above.size
     root = np.arange(count).astype(np.uint32)

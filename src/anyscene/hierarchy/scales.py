@@ -6,36 +6,35 @@ from functools import cache
 from itertools import accumulate
 
 LAYERS = 8
-"""Layers of a full tree, the whole image among them."""
+"""The layers of a full tree, with the whole image as the first."""
 
 LADDER = (1, 4, 12, 35, 100, 300, 800, 2000)
-"""Regions of each layer at 480x360."""
+"""The regions of each layer at 480x360."""
 
 LADDER_PIXELS = 480 * 360
 
 PIXELS_PER_REGION = (28,) * (LAYERS - 2) + (12, 20)
-"""A layer is made on the smallest image that has this many pixels for each of its regions (fewer for layer 6,
-so that it shares the level of layers 4 and 5: another level would cost far more than it would gain)..."""
+"""A layer is made on the smallest image that has this many pixels for each of its regions. Layer 6 has fewer,
+so that it shares the level of layers 4 and 5: another level would cost far more than it would gain."""
 
 SMALLEST_LEVEL = 2500
-"""...and this many in all. More would not raise what regions can achieve by half a point."""
+"""The least pixels of an image that a layer is made on. More would hardly make regions better."""
 
 
 @cache
 def region_counts(pixels: int) -> tuple[int, ...]:
-    """Most regions of each layer for an image of so many pixels.
+    """The most regions of each layer, for an image with this many pixels.
 
-    Finest regions have the same size in every image; the layers share the climb to
-    one region evenly.
+    The finest regions have the same size in every image; the layers share the climb to one region evenly.
     """
     growth = pixels / LADDER_PIXELS
     counts = (round(count * growth ** (layer / (LAYERS - 1))) for layer, count in enumerate(LADDER))
-    return tuple(accumulate(counts, max))  # which the counts of tiny images need
+    return tuple(accumulate(counts, max))  # counts of tiny images would fall otherwise
 
 
 @cache
 def layer_strides(pixels: int) -> tuple[int, ...]:
-    """Side of the blocks of pixels that each layer is made of: powers of two, never rising with the layer."""
+    """The side of the blocks of pixels that each layer is made of: powers of two that never rise."""
     strides = []
     for count, share in zip(region_counts(pixels), PIXELS_PER_REGION, strict=True):
         stride = 1

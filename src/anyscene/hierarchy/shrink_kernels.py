@@ -15,7 +15,7 @@ Array = NDArray[Any]
 def shrink_by_area(image: Array, result: Array) -> None:
     """Shrink uint8[H, W, 3] to uint8[h, w, 3], each pixel the mean of the area that it covers, rounded.
 
-    Neither side may grow. Gives what OpenCV's INTER_AREA gives, in a half to an eighth of its time.
+    Neither side may grow. The result is that of OpenCV's INTER_AREA.
     """
     height, width = image.shape[0], image.shape[1] * 3
     row_firsts, row_weights = _area_weights(height, result.shape[0])
@@ -34,7 +34,7 @@ def shrink_by_area(image: Array, result: Array) -> None:
         if taps == 1:
             for i in range(width):
                 target[y, i] = _rounded(band[i])
-        elif taps == 3:  # a side shrinks to no less than a half; without an inner loop this is much faster
+        elif taps == 3:  # sides shrink to a half at most; without an inner loop this is much faster
             for x in range(result.shape[1]):
                 i = column_firsts[x] * 3
                 a, b, c = column_weights[x, 0], column_weights[x, 1], column_weights[x, 2]

@@ -19,8 +19,8 @@ class Adjacency:
     """Regions of a layer that share an outline.
 
     pairs : int32[m, 2], the lower number first.
-    lengths : float64[m], of the outline, in sides of grid pixels.
-    contrasts : float64[m], mean colour distance across it.
+    lengths : float64[m], the length of the common outline, in sides of grid pixels.
+    contrasts : float64[m], the mean colour distance across the outline.
     """
 
     pairs: NDArray[np.int32]
@@ -36,15 +36,15 @@ class Tree:
     growing computes no layer that was not asked for. Regions are numbered in raster order of their first
     pixels. Arrays that the tree hands out are read-only.
 
-    image: uint8[h, w, 3] of any size, the working frame as a rule; must not change while the tree grows.
+    image : uint8[h, w, 3] of any size, mostly the working frame. It must not change while the tree grows.
 
     size : (h, w).
-    strides : side of the blocks of image pixels that each of the `LAYERS` layers is made of; coarse layers
-        are made on a shrunken image. Blocks at the right and lower border may be cut.
-    parents : one int32[n] for each layer in hand, the region of the layer above that holds each region;
+    strides : the side of the blocks of image pixels that each of the `LAYERS` layers is made of. Coarse
+        layers are made on a shrunken image. Blocks at the right and lower border may be cut.
+    parents : one int32[n] for each grown layer, the region of the layer above that holds each region;
         parents[0] is [0].
-    areas : one int32[n] for each layer in hand, in image pixels.
-    boxes : one int32[n, 4] for each layer in hand: top, left, bottom, right in image pixels, half-open.
+    areas : one int32[n] for each grown layer, in image pixels.
+    boxes : one int32[n, 4] for each grown layer: top, left, bottom, right in image pixels, half-open.
     """
 
     def __init__(self, image: NDArray[np.uint8]) -> None:
@@ -61,7 +61,7 @@ class Tree:
         self._pyramid: dict[int, NDArray[np.uint8]] = {}
         self._level: Level | None = None
         self._pixels: NDArray[np.int32] | None = None
-        # From the regions of the level in hand to the finest layer.
+        # The finest layer's region of each region of the current level.
         self._names = np.zeros(1, np.int32)
 
     @property
@@ -71,17 +71,17 @@ class Tree:
 
     @property
     def depth(self) -> int:
-        """Layers in hand, from 1 to `LAYERS`."""
+        """How many layers are grown, from 1 to `LAYERS`."""
         return len(self.parents)
 
     @property
     def stride(self) -> int:
-        """Side of the blocks that the finest layer in hand is made of."""
+        """The side of the blocks that the finest grown layer is made of."""
         return self.strides[self.depth - 1]
 
     @property
     def pixels(self) -> NDArray[np.int32]:
-        """Finest region in hand of each block, int32[ceil(h / stride), ceil(w / stride)]."""
+        """The finest grown region of each block, int32[ceil(h / stride), ceil(w / stride)]."""
         if self._pixels is None:
             if self._level is None:
                 self._pixels = _frozen(np.zeros([-(-side // self.stride) for side in self.size], np.int32))
@@ -90,14 +90,14 @@ class Tree:
         return self._pixels
 
     def grow(self, depth: int) -> None:
-        """Make layers below `depth` available; those in hand stay as they are."""
+        """Grow the layers below `depth`; those that are grown stay as they are."""
         if not 1 <= depth <= LAYERS:
             raise ConfigError(f"a tree has between 1 and {LAYERS} layers, not {depth}")
         while self.depth < depth:
             self._add_layer()
 
     def region_map(self, layer: int) -> NDArray[np.int32]:
-        """Region of a layer in hand of each of that layer's own blocks, int32[ceil(h / s), ceil(w / s)]."""
+        """The region of a grown layer of each of the layer's own blocks, int32[ceil(h / s), ceil(w / s)]."""
         names = np.arange(len(self.areas[-1]), dtype=np.int32)
         for finer in range(self.depth - 1, layer, -1):
             names = self.parents[finer][names]
@@ -105,7 +105,7 @@ class Tree:
         return names[self.pixels[::step, ::step]]
 
     def adjacency(self, layer: int) -> Adjacency:
-        """Which regions of a layer in hand touch, along how long an outline, and how strongly it shows."""
+        """Which regions of a grown layer touch, along how long an outline, and with how much contrast."""
         regions = self.region_map(layer)
         image = self.shrunk(self.strides[layer])
         right, down = pixel_kernels.edge_weights(image, _WHOLE, max(self.size))
@@ -113,9 +113,9 @@ class Tree:
         return Adjacency(pairs, lengths, contrasts / lengths)
 
     def shrunk(self, stride: int) -> NDArray[np.uint8]:
-        """The image with each block of `stride` x `stride` pixels (a power of two) as one; computed once."""
+        """The image with each block of `stride` x `stride` pixels (a power of two) averaged; made once."""
         if not self._pyramid:
-            # Writeable, though nothing is written: kernels are compiled for such arrays.
+            # Nothing is written, but kernels are compiled for writeable arrays.
             self._pyramid[1] = np.require(self._image, requirements=["C", "W"])
         if stride not in self._pyramid:
             self._pyramid[stride] = next_level(self.shrunk, stride)

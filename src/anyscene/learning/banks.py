@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from anyscene.data import DataSet, Scene
 from anyscene.features import Bank, bank_from_arrays, bank_to_arrays, list_feature_sets
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, SeenByAllError, read_backbone
-from anyscene.features.hypercolumn.rungs import NETWORK, RUNGS, HonestLadder, head_to_arrays
+from anyscene.features.hypercolumn.ladder import HonestLadder
+from anyscene.features.hypercolumn.network import head_to_arrays
+from anyscene.features.hypercolumn.rung import NETWORK, RUNGS, Rung
 from anyscene.features.training import CrossFit, fit_bank
 
 Arrays = dict[str, NDArray[Any]]
@@ -119,12 +121,12 @@ def load_banks(
     backbone: Path | None,
     threads: int,
     trees: bool = True,
-    rungs: Sequence[str] = RUNGS,
+    rungs: Iterable[Rung] = RUNGS,
 ) -> Banks:
     """The banks that `fit_banks` fitted, and the rungs of a backbone file.
 
     trees : whether trees will look at the rungs. If not, rungs that speak need no embedding.
-    rungs : their names, as in `RUNGS`.
+    rungs : at which the network reads frames.
     """
 
     def bank(which: str) -> Bank:

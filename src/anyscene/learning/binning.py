@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning import grower_kernels
+from anyscene.learning.grower_kernels import MAX_BINS
 
-MAX_BINS = 64
+__all__ = ["MAX_BINS", "Bins", "fit_bins"]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ A tree sees one class at a time and needs dozens of cuts to say what a network's
 is a belief made anew from the log-scores of all sources, with one weight each; the prior's weight undoes what
 class weights in the network's training did. So few parameters carry over to other drives and from the
 networks of the halves to the one that labels; a bias for each class, what a source says of the image as a
-whole, or trees on the scores do not (docs/learning.md has the figures).
+whole, or trees on the scores do not (docs/research/2026-11-16-blends.md).
 """
 
 from __future__ import annotations
@@ -55,13 +55,22 @@ def fit_blend(
     share = (weight / weight.sum(dtype=np.float64)).astype(np.float32)
 
     def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        scores = np.tensordot(weights.astype(np.float32), logs, 1)
-        scores -= scores.max(axis=1, keepdims=True)
-        chance = np.exp(scores)
-        total = chance.sum(axis=1, keepdims=True)
-        cross = share @ (np.log(total[:, 0]) - np.einsum("ik,ik->i", truth, scores))
-        rest = (chance / total - truth) * share[:, None]
-        return float(cross), np.tensordot(logs, rest, 2).astype(np.float64)
+        value, slope = cross_entropy(np.tensordot(weights.astype(np.float32), logs, 1), truth, share)
+        return value, np.tensordot(logs, slope, 2).astype(np.float64)
 
     found = minimize(loss, np.zeros(len(logs)), jac=True, method="L-BFGS-B").x.astype(np.float32)
     return Blend(found[:-1], found[-1] * np.log(prior))
+
+
+def cross_entropy(
+    scores: NDArray[np.floating], truth: NDArray[np.float32], share: NDArray[np.float32]
+) -> tuple[float, NDArray[np.floating]]:
+    """The loss of beliefs q ∝ exp(score), and its slope by score, [n, C].
+
+    scores : [n, C]. truth : float32[n, C], rows sum to 1. share : float32[n], what a row counts; sums to 1.
+    """
+    scores = scores - scores.max(axis=1, keepdims=True)
+    chance = np.exp(scores)
+    total = chance.sum(axis=1, keepdims=True)
+    loss = share @ (np.log(total[:, 0]) - np.einsum("ik,ik->i", truth, scores))
+    return float(loss), (chance / total - truth) * share[:, None]

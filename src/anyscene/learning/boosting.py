@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning import grower_kernels
-from anyscene.learning.binning import MAX_BINS
 from anyscene.model.kernels import BELIEF_FLOOR
 
 LARGEST_STEP = 4.0
 """A single tree changes no log-belief by more: where q is sure, curvature says little."""
+
+
+FEWEST_COLUMNS = 4
+"""A cut chooses from at least so many columns: a tenth of a small set would leave it hardly a choice."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class BoostingSettings:
     """How trees are grown.
 
     least_curvature : smallest Σ w·q(1−q)-like sum on either side of a cut, as rows of mean curvature.
-    row_share, column_share : what each tree sees, drawn anew.
+    row_share : the share of the rows that each tree sees. column_share : the share of the columns that each
+    cut chooses from. Both are drawn anew every time.
     """
 
     depth: int = 4
@@ -64,11 +68,25 @@ class Tree:
         grower_kernels.add_leaf_values(rows.belief, leaf, self.value, BELIEF_FLOOR)
 
 
-def fit_tree(rows: Rows, settings: BoostingSettings, random: np.random.Generator) -> Tree:
+@dataclass(frozen=True)
+class Columns:
+    """The columns that trees may look at, int32 each. first : those that a tree's first cut is made in."""
+
+    all: NDArray[np.int32]
+    first: NDArray[np.int32]
+
+
+def fit_tree(
+    rows: Rows, settings: BoostingSettings, random: np.random.Generator, columns: Columns | None = None
+) -> Tree:
     """Fit one tree to p − q: cuts by Newton gain, leaves by Newton steps, step length by line search."""
     count, width = rows.binned.shape
+    if columns is None:
+        columns = Columns(every := np.arange(width, dtype=np.int32), every)
     chosen = np.flatnonzero(random.random(count) < settings.row_share).astype(np.int32)
-    columns = random.permutation(width)[: max(1, round(settings.column_share * width))]
+    draws = _draw_columns(columns.all, 2**settings.depth - 1, settings.column_share, random)
+    # Where a set must be used, the first cut sees as large a share of it.
+    (root,) = _draw_columns(columns.first, 1, settings.column_share, random)
     curvature_of = np.average(rows.belief * (1 - rows.belief), axis=0, weights=rows.weight)
     class_curvature = np.maximum(curvature_of, 1e-3)
     class_scale = (1 / np.sqrt(class_curvature)).astype(np.float32)
@@ -76,9 +94,9 @@ def fit_tree(rows: Rows, settings: BoostingSettings, random: np.random.Generator
     feature, cut, left = grower_kernels.grow(
         rows.binned,
         chosen,
-        np.sort(columns).astype(np.int32),
+        root,
+        draws,
         sums,
-        MAX_BINS,
         settings.depth,
         settings.regularisation,
         settings.least_curvature,
@@ -92,6 +110,15 @@ def fit_tree(rows: Rows, settings: BoostingSettings, random: np.random.Generator
     return Tree(feature, cut, left, (steps * (settings.shrinkage * length)).astype(np.float32))
 
 
+def _draw_columns(
+    columns: NDArray[np.int32], times: int, share: float, random: np.random.Generator
+) -> NDArray[np.int32]:
+    """Draw a share of the columns so many times, int32[times, m]; a few at least."""
+    size = min(len(columns), max(FEWEST_COLUMNS, round(share * len(columns))))
+    order = np.argsort(random.random((times, len(columns))), axis=1)[:, :size]
+    return np.asarray(columns[np.sort(order, axis=1)])
+
+
 def boost(
     rows: Rows,
     trees: int,
@@ -99,6 +126,7 @@ def boost(
     random: np.random.Generator,
     validation: Rows | None = None,
     patience: int = 5,
+    columns: Columns | None = None,
 ) -> list[Tree]:
     """Fit trees one after another, each to what the ones before left over; `rows.belief` changes in place.
 
@@ -109,7 +137,7 @@ def boost(
     best, best_size = validation.loss() if validation else np.inf, 0
     best_belief = validation.belief.copy() if validation else None
     for _ in range(trees):
-        tree = fit_tree(rows, settings, random)
+        tree = fit_tree(rows, settings, random, columns)
         fitted.append(tree)
         tree.apply(rows)
         if validation is None:

@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.features.hypercolumn.rungs import is_mirrored
+from anyscene.features.hypercolumn.rung import rungs_among
 from anyscene.learning.corpus import Corpus
 from anyscene.learning.proposals import GreedySequence
 from anyscene.learning.weak_learners import LearnerSettings, blend_chain, draw_sample
@@ -60,9 +60,10 @@ def propose_climbs(
 
 def rises_between(corpus: Corpus, prices: NDArray[np.float64]) -> Callable[[int, int], bool]:
     """Tells whether the second of two sets may follow the first in a climb."""
+    mirrored = {name for name, rung in rungs_among(corpus.sets).items() if rung.mirrored}
 
     def rises(before: int, after: int) -> bool:
-        differs = is_mirrored(corpus.sets[before]) != is_mirrored(corpus.sets[after])
+        differs = (corpus.sets[before] in mirrored) != (corpus.sets[after] in mirrored)
         return differs or bool(prices[after] >= RISE * prices[before])
 
     return rises

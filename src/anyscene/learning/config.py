@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from anyscene.errors import ConfigError
-from anyscene.features.hypercolumn.rungs import RUNGS, size_of_name
+from anyscene.errors import ConfigError, did_you_mean
+from anyscene.features.hypercolumn.rung import RUNGS, Rung
 from anyscene.learning.boosting import BoostingSettings
+from anyscene.learning.greedy import GreedySettings
 from anyscene.learning.policy_iteration import IterationSettings
 from anyscene.learning.proposals import ProposalSettings
 from anyscene.learning.weak_learners import LearnerSettings
@@ -23,11 +24,15 @@ class TrainConfig(BaseModel):
     sets: tuple[str, ...] = Field((), description="feature sets to learn with; none: all that help")
     images: int = Field(0, ge=0, description="learn from at most so many images, evenly spaced; 0: all")
     rungs: tuple[str, ...] = Field(
-        RUNGS,
+        tuple(rung.short for rung in RUNGS),
         min_length=1,
         description="the network's inputs: width in thousandths, s667: squeezed, m: mirrored",
     )
 
+    detail: bool = Field(
+        True,
+        description="maps show detail within leaves; false: a leaf shows one label, as in the paper",
+    )
     alpha: float = Field(0.5, ge=0, description="weight of the regions' impurity in the loss (Eq. 3)")
     gammas: tuple[float, ...] = Field((0.2,), min_length=1, description="how much later rewards count: tried")
     thresholds: tuple[float, ...] = Field(
@@ -56,6 +61,12 @@ class TrainConfig(BaseModel):
     depth: int = Field(4, ge=1, le=8, description="of the trees")
     shrinkage: float = Field(0.3, gt=0, le=1, description="share of a full step that each tree takes")
     regularisation: float = Field(5.0, gt=0, description="rows of mean curvature added to every leaf")
+    least_curvature: float = Field(
+        10.0, ge=0, description="rows of mean curvature on either side of a cut, at least"
+    )
+    column_share: float = Field(
+        0.7, gt=0, le=1, description="share of the columns that each cut of a tree chooses from"
+    )
 
     rare_power: float = Field(0.3, ge=0, le=1, description="a class counts its share to minus this in blends")
 
@@ -74,7 +85,7 @@ class TrainConfig(BaseModel):
             raise ValueError("bundles must be between 1 and 1000")
         for rung in self.rungs:
             try:
-                size_of_name(rung)
+                Rung.parse(rung)
             except ConfigError as error:
                 raise ValueError(str(error)) from error
         if any(threshold < 0 for threshold in self.thresholds):
@@ -93,9 +104,7 @@ class TrainConfig(BaseModel):
             screening_samples=self.screening_samples,
             columns=self.columns,
             rare_power=self.rare_power,
-            boosting=BoostingSettings(
-                depth=self.depth, shrinkage=self.shrinkage, regularisation=self.regularisation
-            ),
+            boosting=self._boosting(),
         )
         return ProposalSettings(
             thresholds=tuple(sorted(set(self.thresholds))),
@@ -104,6 +113,27 @@ class TrainConfig(BaseModel):
             alpha=self.alpha,
             threads=self.threads,
             learners=learners,
+        )
+
+    def courses(self) -> GreedySettings:
+        """The part that greedy courses of the paper's setting need."""
+        return GreedySettings(
+            thresholds=tuple(sorted(set(self.thresholds))),
+            sizes=tuple(sorted(set(self.bundles))),
+            alpha=self.alpha,
+            steps=self.steps,
+            samples=self.samples,
+            screening_samples=self.screening_samples,
+            boosting=self._boosting(),
+        )
+
+    def _boosting(self) -> BoostingSettings:
+        return BoostingSettings(
+            depth=self.depth,
+            shrinkage=self.shrinkage,
+            regularisation=self.regularisation,
+            least_curvature=self.least_curvature,
+            column_share=self.column_share,
         )
 
     def iteration(self) -> IterationSettings:
@@ -127,4 +157,7 @@ def read_config(path: Path) -> TrainConfig:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the settings together"
+        if first["type"] == "extra_forbidden":
+            guess = did_you_mean(where, TrainConfig.model_fields)
+            raise ConfigError(f"the config {path} has an unknown setting '{where}'{guess}") from error
         raise ConfigError(f"the config {path} has a wrong value for {where}: {first['msg']}") from error

@@ -13,11 +13,12 @@ from anyscene.errors import DataError
 from anyscene.features import Bank
 from anyscene.features.cache import FeatureCache
 from anyscene.hierarchy import LAYERS, Tree, working_frame
+from anyscene.hierarchy.totals import totals_of_layers
 from anyscene.learning.binning import Bins, fit_bins
 from anyscene.learning.corpus import Example
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.loss import Truth, truth_from_counts
-from anyscene.model.nodes import Nodes, nodes_from_layers
+from anyscene.model.nodes import Nodes, nodes_of
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,36 @@ class Extract:
     features: dict[str, NDArray[np.float32]]
 
 
-def extract(scene: Scene, bank: Bank, classes: int, cache: FeatureCache) -> Extract:
+@dataclass(frozen=True, eq=False)
+class DescribedScene:
+    """A labelled scene with its whole tree.
+
+    frame : uint8[h, w, 3], the working frame. counts : int64[n, C], labelled pixels of each node and class.
+    features : one float32[n, D] for each feature set, a row for each node.
+    """
+
+    frame: NDArray[np.uint8]
+    tree: Tree
+    nodes: Nodes
+    counts: NDArray[np.int64]
+    features: dict[str, NDArray[np.float32]]
+
+
+def describe_scene(scene: Scene, bank: Bank, classes: int, cache: FeatureCache) -> DescribedScene:
     """Grow the whole tree of a scene and describe all its regions by every set of the bank."""
     if scene.truth is None:
-        raise DataError(f"scene '{scene.id}' has no truth; leave it out of what is learned from")
+        raise DataError(f"scene '{scene.id}' has no truth; leave it out")
     frame = working_frame(scene.image)
     tree = Tree(frame)
     tree.grow(LAYERS)
     features = cache.features(frame, tree, bank, tuple(bank))
-    nodes = nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
-    return Extract(scene.id, nodes, truth_from_counts(count_truth(tree, scene.truth, classes)), features)
+    return DescribedScene(frame, tree, nodes_of(tree), count_truth(tree, scene.truth, classes), features)
+
+
+def extract(scene: Scene, bank: Bank, classes: int, cache: FeatureCache) -> Extract:
+    """Describe a scene and keep what learning needs of it."""
+    described = describe_scene(scene, bank, classes, cache)
+    return Extract(scene.id, described.nodes, truth_from_counts(described.counts), described.features)
 
 
 def fit_corpus_bins(extracts: Sequence[Extract], rows: int = 60_000) -> dict[str, Bins]:
@@ -75,12 +96,8 @@ def count_truth(tree: Tree, truth: NDArray[np.int16], classes: int) -> NDArray[n
     regions = tree.pixels[rows[:, None], columns]
     labelled = truth >= 0
     flat = regions[labelled].astype(np.int64) * classes + truth[labelled]
-    counts = [np.bincount(flat, minlength=len(tree.areas[-1]) * classes).reshape(-1, classes)]
-    for layer in range(tree.depth - 1, 0, -1):
-        above = np.zeros((len(tree.areas[layer - 1]), classes), np.int64)
-        np.add.at(above, tree.parents[layer], counts[0])
-        counts.insert(0, above)
-    return np.concatenate(counts)
+    finest = np.bincount(flat, minlength=len(tree.areas[-1]) * classes).reshape(-1, classes)
+    return np.concatenate(totals_of_layers(finest, tree.parents))
 
 
 def branching(trees: Sequence[Nodes]) -> NDArray[np.float64]:

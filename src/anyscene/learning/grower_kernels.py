@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+MAX_BINS = 64
+
 
 @njit(cache=True, nogil=True)
 def bin_columns(x: NDArray[np.float32], edges: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -132,16 +134,17 @@ def partition(
 def grow(
     binned: NDArray[np.uint8],
     rows: NDArray[np.int32],
-    columns: NDArray[np.int32],
+    root_columns: NDArray[np.int32],
+    draws: NDArray[np.int32],
     sums: NDArray[np.float32],
-    bins: int,
     depth: int,
     regularisation: float,
     least_curvature: float,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int32]]:
-    """Grow one tree level by level on these rows and columns; return (feature, cut, left) of its nodes.
+    """Grow one tree level by level on these rows; return (feature, cut, left) of its nodes.
 
-    Only the smaller child's histogram is summed: its sibling's is the parent's less it.
+    root_columns : the columns that the first cut chooses from.
+    draws : int32[nodes, m], the columns that every other cut chooses from.
     `rows` is reordered.
     """
     most = 2 ** (depth + 1) - 1
@@ -153,38 +156,28 @@ def grow(
     last[0] = len(rows)
     count = 1
     scratch = np.empty(len(rows), np.int32)
-    width = sums.shape[1]
-    level = np.zeros((1, len(columns), bins, width), np.float32)
-    fill_histogram(binned, rows, columns, sums, level[0])
+    widest = max(len(root_columns), draws.shape[1])
+    histogram = np.empty((widest, MAX_BINS, sums.shape[1]), np.float32)
     level_start = 0
-    for d in range(depth):
+    for _ in range(depth):
         level_end = count
         for node in range(level_start, level_end):
-            _, position, at = best_cut(level[node - level_start], regularisation, least_curvature)
+            members = rows[first[node] : last[node]]
+            columns = root_columns if node == 0 else draws[node]
+            filled = histogram[: len(columns)]
+            fill_histogram(binned, members, columns, sums, filled)
+            _, position, at = best_cut(filled, regularisation, least_curvature)
             if position < 0:
                 continue
             feature[node] = columns[position]
             cut[node] = at
             left[node] = count
-            middle = first[node] + partition(
-                binned, rows[first[node] : last[node]], feature[node], at, scratch
-            )
+            middle = first[node] + partition(binned, members, feature[node], at, scratch)
             first[count], last[count] = first[node], middle
             first[count + 1], last[count + 1] = middle, last[node]
             count += 2
-        if count == level_end or d == depth - 1:
+        if count == level_end:
             break
-        children = np.empty((count - level_end, len(columns), bins, width), np.float32)
-        for node in range(level_start, level_end):
-            if left[node] < 0:
-                continue
-            small, large = left[node], left[node] + 1
-            if last[small] - first[small] > last[large] - first[large]:
-                small, large = large, small
-            summed = children[small - level_end]
-            fill_histogram(binned, rows[first[small] : last[small]], columns, sums, summed)
-            children[large - level_end] = level[node - level_start] - summed
-        level = children
         level_start = level_end
     return feature[:count].copy(), cut[:count].copy(), left[:count].copy()
 

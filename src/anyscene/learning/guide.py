@@ -21,8 +21,8 @@ from anyscene.learning.pool import Proposals
 from anyscene.learning.process import ImageVisit
 from anyscene.learning.proposals import set_prices
 from anyscene.model.actions import begins_anew
-from anyscene.model.curves import accuracy_at, mean_curve, score_against
-from anyscene.model.rollout import Trajectory
+from anyscene.policy.curves import accuracy_at, mean_curve, score_against
+from anyscene.policy.rollout import Trajectory
 
 TAIL = 1.3
 """The curve counts up to this many times the full cost of the dearest proposed sequence."""

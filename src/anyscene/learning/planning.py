@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from anyscene.learning.corpus import Example
 from anyscene.learning.guide import Course, surely_better
 from anyscene.learning.pool import Proposals
-from anyscene.model.plans import Plan
+from anyscene.policy.plans import Plan
 
 LIKELY = 0.5
 """By so many standard errors must a plan be better than all that cost less.

@@ -19,9 +19,8 @@ from anyscene.learning.policy_iteration import Behaviour, IterationSettings, exp
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import as_behaviour
 from anyscene.model.actions import begins_anew
-from anyscene.model.curves import accuracy_at, budget_grid, mean_curve, score_against
-from anyscene.model.policies import (
-    ALWAYS,
+from anyscene.policy.curves import accuracy_at, budget_grid, mean_curve, score_against
+from anyscene.policy.policies import (
     LearnedPolicy,
     LinearQ,
     Policy,
@@ -30,20 +29,21 @@ from anyscene.model.policies import (
     StaticPolicy,
     remaining,
 )
-from anyscene.model.rollout import Trajectory, rollout, walk
+from anyscene.policy.rollout import Trajectory, rollout, walk
+from anyscene.policy.storage import StoredPolicy
 
 TAIL = 1.5
 """Policies are judged up to this many times the full cost of S-M or of a guide: what they end with counts."""
 
-LOYALTIES = (ALWAYS, 1.0, 0.3, 0.0)
-"""How loyal to its guide a learned policy may be."""
+MARGINS = (np.inf, 1.0, 0.3, 0.0)
+"""By how much Q̂ may have to promise more before a learned policy departs from its guide."""
 
 CAUTION = 0.5
 """Policies are ranked by their score less so many standard errors of what they gain on S-M."""
 
 DECIDING = 0.0005
 """What looking at states must add to following a guide of blends, which needs none: labeling then works them
-out at every step, which costs do not count (`LearnedPolicy.only_follows`).
+out at every step, which costs do not count (`LearnedPolicy.simplified`).
 """
 
 SURE = 2.0
@@ -79,7 +79,7 @@ def learn_policies(
     threads: int,
     seed: np.random.SeedSequence,
     on_iteration: Callable[[float, int, float], None] = lambda gamma, iteration, score: None,
-) -> dict[str, LearnedPolicy]:
+) -> dict[str, StoredPolicy]:
     """Learn D-NM on one part of the held-out images and some others, and D-M from what D-NM explored.
 
     Of D-NM's iterations, for all γ, the one that all held-out images judge best is kept. The myopic Q̂ is
@@ -107,7 +107,8 @@ def learn_policies(
     myopic = fit_myopic(experience, settings, len(model.actions))
     candidates.append(judge.best_policy(myopic))
     best = max(candidates, key=lambda candidate: candidate.worth)
-    return {"D-NM": best.policy, "D-M": judge.with_stop(LearnedPolicy(myopic)).policy}
+    learned = {"D-NM": best.policy, "D-M": judge.with_stop(LearnedPolicy(myopic)).policy}
+    return {name: policy.simplified() for name, policy in learned.items()}
 
 
 class Judge:
@@ -134,8 +135,8 @@ class Judge:
 
     def best_policy(self, q: LinearQ) -> Judged:
         """Return the best policy that this Q-function makes with one of the guides; of equals the loyal."""
-        choices = product(LOYALTIES, self._guides)
-        policies = [LearnedPolicy(q, guide=guide, loyalty=loyalty) for loyalty, guide in choices]
+        choices = product(MARGINS, self._guides)
+        policies = [LearnedPolicy(q, guide=guide, margin=margin) for margin, guide in choices]
         return max(map(self.with_stop, policies), key=lambda judged: judged.worth)
 
     def with_stop(self, policy: LearnedPolicy) -> Judged:
@@ -156,7 +157,7 @@ class Judge:
 
     def _toll(self, policy: LearnedPolicy) -> float:
         spared = begins_anew(policy.guide[:1], self._model.model.pool)
-        return DECIDING if spared and not policy.only_follows else 0.0
+        return DECIDING if spared and isinstance(policy.simplified(), LearnedPolicy) else 0.0
 
     def _score(self, runs: Sequence[Trajectory]) -> float:
         return score_against(mean_curve(runs, self._budgets), self._static, SHORTFALL, sooner=0.0)
@@ -180,7 +181,7 @@ def run_all(
 ) -> list[Trajectory]:
     """Run a policy on images, each seeing the model without itself."""
     return map_threads(
-        lambda e: rollout(model.model, policy_for(e), e.evidence, e.truth, model.alpha),
+        lambda e: rollout(model.model_for(e), policy_for(e), e.evidence, e.truth, model.alpha),
         examples,
         threads,
     )
@@ -190,8 +191,9 @@ def fit_temperature(model: Draft, policy: Policy) -> float:
     """The T for which beliefs to the power 1/T, renormalised, fit held-out images best in all states."""
     beliefs, masses = [], []
     for example in model.corpus.held_out:
-        for _, _, state in walk(model.model, policy, example.evidence):
-            seen = model.model.view(state, example.evidence)
+        own = model.model_for(example)
+        for _, _, state in walk(own, policy, example.evidence):
+            seen = own.shown(state, example.evidence)
             beliefs.append(seen.log_belief)
             masses.append(example.truth.mass[seen.nodes])
     if not beliefs:
@@ -234,7 +236,7 @@ def _watched(
 ) -> tuple[NDArray[np.float64], Trajectory]:
     """Q̂ of each action that was taken (nan where the guide had one left), and the trajectory."""
     policy = _Watched(learned)
-    own = model.model
+    own = model.model_for(example)
     trajectory = rollout(own, policy, example.evidence, example.truth, model.alpha)
     return np.array(policy.values[: len(trajectory.actions)]), trajectory
 

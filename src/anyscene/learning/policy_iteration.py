@@ -12,8 +12,8 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 from anyscene.learning.regression import fit_linear_q
 from anyscene.model.loss import returns
-from anyscene.model.phi import Phi
-from anyscene.model.policies import LinearQ
+from anyscene.policy.phi import Phi
+from anyscene.policy.policies import LinearQ
 
 Floats = NDArray[np.float64]
 
@@ -171,7 +171,7 @@ class _Table:
         )
 
     def targets(self, following: Floats, gamma: float) -> Floats:
-        """R + γ·[V(s')]₊ of every pair; following : V(s')."""
+        """R + γ·[V(s')]₊ of every pair (Eq. 10); following : V(s')."""
         return np.asarray(self.reward + gamma * np.maximum(following, 0.0))
 
     def following_values(self, chosen: NDArray[np.int64], settings: IterationSettings, seed: int) -> Floats:
@@ -254,7 +254,7 @@ def iterate(
     held_out_score: Callable[[LinearQ], float],
     on_iteration: Callable[[int, float], None] = lambda iteration, score: None,
 ) -> LinearQ:
-    """Learn a Q-function whose greedy policy does best; return the best seen by `held_out_score`.
+    """Learn a Q-function whose greedy policy does best (Eq. 6); return the best seen by `held_out_score`.
 
     starts : one for each image, making its first visit anew.
     experience : what was explored before there is a policy; it grows with every iteration.

@@ -14,10 +14,10 @@ from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour
 from anyscene.learning.process import ImageVisit, as_behaviour
 from anyscene.learning.proposals import GreedySequence, ProposalSettings
+from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Action, Split, Update
-from anyscene.model.costs import ActionCosts
-from anyscene.model.plans import Plan
-from anyscene.model.policies import RandomPolicy, StaticPolicy
+from anyscene.policy.plans import Plan
+from anyscene.policy.policies import RandomPolicy, StaticPolicy
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ def restrict_actions(proposals: Proposals, kept: Sequence[int]) -> Proposals:
         tuple(position[a] for a in sequence if a in position) for sequence in proposals.sequences
     )
     chains = tuple(model.chains[chain] for chain in used)
+    lines = tuple(tuple(line[chain] for chain in used) for line in model.lines)
     plans = tuple(
         replace(plan, actions=tuple(position[action] for action in plan.actions)) for plan in proposals.plans
     )
-    return Proposals(replace(model, chains=chains, actions=renamed), sequences, plans=plans)
+    return Proposals(replace(model, chains=chains, actions=renamed, lines=lines), sequences, plans=plans)

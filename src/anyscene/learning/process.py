@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
 from anyscene.learning.policy_iteration import Behaviour, Visit
-from anyscene.model.actions import Split, Update, chain_scores, offered, split, updated
-from anyscene.model.detail import View
+from anyscene.model.actions import Split, Update, chain_scores, split, updated
 from anyscene.model.loss import labeling_loss, pixel_accuracy, reward
-from anyscene.model.phi import Phi, describe_state
-from anyscene.model.policies import Policy, Situation
-from anyscene.model.rollout import Model
+from anyscene.model.shown import Shown
 from anyscene.model.state import State
+from anyscene.policy.model import Model
+from anyscene.policy.phi import Phi, describe_state
+from anyscene.policy.policies import Policy, Situation
 
 
 class ScoreCache:
@@ -74,7 +74,7 @@ class ImageVisit:
     @property
     def ends(self) -> bool:
         """Whether nothing is offered here."""
-        return self.state.steps >= self._model.max_steps or not offered(self.state, self._model.pool).any()
+        return not self.offered.any()
 
     @property
     def phi(self) -> Phi:
@@ -84,7 +84,7 @@ class ImageVisit:
     @property
     def state_features(self) -> NDArray[np.float64]:
         """The meta-features of this state."""
-        return describe_state(self.state, self._model.pool)
+        return describe_state(self.state)
 
     @cached_property
     def loss(self) -> float:
@@ -97,9 +97,9 @@ class ImageVisit:
         return pixel_accuracy(self.seen, self._example.truth)
 
     @cached_property
-    def seen(self) -> View:
+    def seen(self) -> Shown:
         """What the state shows."""
-        return self._model.view(self.state, self._example.evidence)
+        return self._model.shown(self.state, self._example.evidence)
 
     def take(self, action: int) -> tuple[float, ImageVisit]:
         """Return the reward of an offered action and the state it leads to."""

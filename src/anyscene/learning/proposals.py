@@ -21,9 +21,9 @@ from anyscene.learning.weak_learners import (
     fit_chain,
     screen,
 )
+from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Action, Split, Update
 from anyscene.model.chain import PARENT_BELIEF, Chain
-from anyscene.model.costs import ActionCosts
 from anyscene.model.loss import labeling_loss
 from anyscene.model.state import State, initial_state
 
@@ -180,5 +180,5 @@ def _with_chains(state: State, count: int) -> State:
 def _held_out_loss(draft: Draft, states: Sequence[State]) -> float:
     pairs = zip(draft.corpus.held_out, states, strict=True)
     return float(
-        np.mean([labeling_loss(draft.model.view(s, e.evidence), e.truth, draft.alpha) for e, s in pairs])
+        np.mean([labeling_loss(draft.model.shown(s, e.evidence), e.truth, draft.alpha) for e, s in pairs])
     )

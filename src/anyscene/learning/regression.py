@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.model.policies import LinearQ
+from anyscene.policy.policies import LinearQ
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ def fit_linear_q(
     action_count: int,
     state_width: int,
 ) -> LinearQ:
-    """Fit Q̂: least Σ w·(ηᵀφ − target)² / Σ w + β‖η‖², columns of φ scaled to unit root mean square.
+    """Fit Q̂ (Eq. 11): least Σ w·(ηᵀφ − target)² / Σ w + β‖η‖², columns of φ scaled to unit RMS.
 
     common : float64[n, F + G], state features first. own : float64[n, K], the row's block of φ.
     φ has a block of columns for each action; they meet only in the common columns, so they are eliminated

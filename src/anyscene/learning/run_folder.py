@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from safetensors.numpy import load_file, save
 
 from anyscene.errors import ConfigError
 from anyscene.files import write_atomically
+from anyscene.marks import MARK, is_ours, marked, refuse_foreign_folder
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -23,27 +23,28 @@ class RunFolder:
     """Results of stages by name, each written whole or not at all.
 
     identity : all that the results depend on (settings, data, seed, version). A folder belongs to one.
+    restart : delete what an earlier run made, instead of going on with it.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any], resume: bool) -> None:
+    def __init__(self, path: Path, identity: Mapping[str, Any], restart: bool = False) -> None:
         self.path = path
         marker = path / "run.json"
         wanted = json.loads(json.dumps(dict(identity)))
-        if path.exists() and not marker.exists() and any(path.iterdir()):
-            raise ConfigError(f"{path} is not empty and not a training run; choose another run folder")
-        if resume and marker.exists():
+        refuse_foreign_folder(path, marker.name)
+        if marker.exists() and not restart:
             found = _read_json(marker)
             changed = [key for key in wanted if found.get(key) != wanted[key]]
             if changed:
                 raise ConfigError(
-                    f"{path} holds a run with another {changed[0]}; resume it with the same settings, "
-                    "or train without --resume to start anew"
+                    f"{path} holds a run with another {changed[0]}; go on with the same settings, "
+                    "name another run folder, or begin anew with --restart (restart=True)"
                 )
             return
-        if path.exists():
-            shutil.rmtree(path)
+        for stage in (*path.glob("*.safetensors"), *path.glob("*.json")):
+            if is_ours(stage):
+                stage.unlink()
         with write_atomically(marker) as file:
-            file.write(json.dumps(wanted, indent=1).encode())
+            file.write(json.dumps(marked(wanted), indent=1).encode())
 
     def arrays(self, name: str, make: Callable[[], Arrays]) -> dict[str, NDArray[Any]]:
         """The arrays of a stage; made now unless they are there."""
@@ -51,18 +52,18 @@ class RunFolder:
         if not path.exists():
             made = {key: np.ascontiguousarray(array) for key, array in make().items()}
             with write_atomically(path) as file:
-                file.write(save(made))
+                file.write(save(made, {"comment": MARK}))
         try:
             return dict(load_file(path))
         except (SafetensorError, OSError) as error:
             raise ConfigError(f"{path} cannot be read ({error}); delete it to make it anew") from error
 
-    def document(self, name: str, make: Callable[[], Any]) -> Any:
+    def document(self, name: str, make: Callable[[], Mapping[str, Any]]) -> Any:
         """The JSON document of a stage; made now unless it is there."""
         path = self.path / f"{name}.json"
         if not path.exists():
             with write_atomically(path) as file:
-                file.write(json.dumps(make(), indent=1).encode())
+                file.write(json.dumps(marked(make()), indent=1).encode())
         return _read_json(path)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.proposals import GreedySequence
-from anyscene.model.modelfile import action_from_json, action_to_json, chain_from_arrays, chain_to_arrays
+from anyscene.modelfile import action_from_json, action_to_json, chain_from_arrays, chain_to_arrays
 
 
 def sequence_to_arrays(sequence: GreedySequence) -> dict[str, NDArray[Any]]:

@@ -15,7 +15,7 @@ from anyscene.learning.boosting import BoostingSettings, Rows, Tree, boost
 from anyscene.learning.corpus import Corpus, Example
 from anyscene.model import kernels
 from anyscene.model.chain import PARENT_BELIEF, Chain
-from anyscene.model.detail import finest_regions
+from anyscene.model.shown import finest_regions
 from anyscene.model.state import State
 
 BELIEF_BINS = Bins(np.square(np.arange(1, MAX_BINS) / MAX_BINS)[None].astype(np.float32))
@@ -178,7 +178,7 @@ def screen(
 def choose_candidates(
     candidates: Sequence[Candidate], costs: Sequence[float], lambdas: Sequence[float]
 ) -> list[Candidate]:
-    """Pick, for each λ, the candidate of largest gain − λ·cost, each at most once.
+    """Pick, for each λ, the candidate of largest gain − λ·cost (Eq. 7), each at most once.
 
     The λs are multiples of the best gain per millisecond there is, so that they mean the same at every step.
     """
@@ -203,14 +203,14 @@ def fit_chain(
     )
     if blend is None and not fitted:
         return None
-    return _flatten(blend, candidate.blended, fitted, candidate.inputs, corpus.classes)
+    return flatten(blend, candidate.blended, fitted, candidate.inputs, corpus.classes)
 
 
 def blend_chain(sample: Sample, sources: Sequence[int], corpus: Corpus, settings: LearnerSettings) -> Chain:
     """A chain of one learner: the blend of these sources, which speak of classes."""
     chances = _evidence(sample, sources, corpus)
     blend = fit_blend(sample.truth, sample.share, chances, corpus.prior, settings.rare_power)
-    return _flatten(blend, sources, (), (), corpus.classes)
+    return flatten(blend, sources, (), (), corpus.classes)
 
 
 def _fit_learners(
@@ -258,7 +258,7 @@ def _inputs(sample: Sample, inputs: Sequence[tuple[int, int]], sets: Sequence[st
     return np.ascontiguousarray(np.column_stack([binned[source][:, column] for source, column in inputs]))
 
 
-def _flatten(
+def flatten(
     blend: Blend | None,
     blended: Sequence[int],
     trees: Sequence[Tree],

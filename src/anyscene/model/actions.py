@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,22 @@ class Update:
 
 
 Action = Split | Update
+
+
+class PoolArrays(NamedTuple):
+    """The parts of a pool that compiled loops read.
+
+    needs, chain_of, size_of, constants : as `Pool` describes them.
+    thresholds : float32[T], the different thresholds of splits. group : int64[A], 0 for an update, 1 + t for
+    a split at threshold t.
+    """
+
+    needs: NDArray[np.bool_]
+    chain_of: NDArray[np.int64]
+    size_of: NDArray[np.int64]
+    constants: NDArray[np.float64]
+    thresholds: NDArray[np.float32]
+    group: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -82,10 +99,11 @@ class Pool:
         return np.array([a.threshold if isinstance(a, Split) else np.nan for a in self.actions], np.float32)
 
     @cached_property
-    def groups(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The different thresholds of splits, and the group of each action: 0 an update, 1 + i a split."""
+    def arrays(self) -> PoolArrays:
+        """The pool as compiled loops take it."""
         thresholds = np.unique(self.thresholds[self.chain_of < 0])
-        return thresholds, np.where(self.chain_of < 0, 1 + np.searchsorted(thresholds, self.thresholds), 0)
+        group = np.where(self.chain_of < 0, 1 + np.searchsorted(thresholds, self.thresholds), 0)
+        return PoolArrays(self.needs, self.chain_of, self.size_of, self.constants, thresholds, group)
 
     @cached_property
     def constants(self) -> NDArray[np.float64]:
@@ -109,19 +127,18 @@ def opened_by(state: State, threshold: float, layer_count: int) -> NDArray[np.bo
     return (state.entropy > threshold) & (state.layers < layer_count - 1)
 
 
-def offered(state: State, pool: Pool) -> NDArray[np.bool_]:
-    """Which actions of the pool would change something in this state, bool[A]."""
-    can_open = state.layers < pool.layer_count - 1
-    most_entropy = np.max(state.entropy, where=can_open, initial=-1.0)
-    splits = most_entropy > pool.thresholds  # nan compares false: updates are settled below
-    if not pool.chains or not state.active.any():
-        return splits
-    return splits | ((pool.chain_of >= 0) & (state.applied[pool.chain_of] < pool.size_of))
+def reopened_by(state: State, threshold: float, layer_count: int) -> NDArray[np.bool_]:
+    """Which leaves of the finest layer a split at this threshold makes active, bool[N].
+
+    A leaf without children counts as its own child, so that doubtful ones are never out of reach.
+    """
+    return np.asarray((state.entropy > threshold) & (state.layers == layer_count - 1))
 
 
 def split(state: State, threshold: float, pool: Pool, evidence: Evidence) -> State:
     """Open uncertain leaves; children inherit their parent's belief (Eq. 1) and become the active ones.
 
+    Uncertain leaves of the finest layer become active, too, and stand for their own children.
     Where maps show detail, they inherit what their parent believed just there.
     """
     opened = opened_by(state, threshold, evidence.layer_count)
@@ -129,6 +146,7 @@ def split(state: State, threshold: float, pool: Pool, evidence: Evidence) -> Sta
     nodes = evidence.nodes(finest)
     leaves, source = kernels.split_rows(state.leaves, opened, nodes.child_start, nodes.child)
     new = opened[source]
+    active = new | reopened_by(state, threshold, evidence.layer_count)[source]
     belief, in_hand = state.belief[source], state.in_hand
     if len(state.maps) and new.any():
         rows = np.flatnonzero(new)
@@ -142,9 +160,9 @@ def split(state: State, threshold: float, pool: Pool, evidence: Evidence) -> Sta
         layers=nodes.layer[leaves],
         area=nodes.area[leaves],
         belief=belief,
-        parent_belief=np.where(new[:, None], belief, state.parent_belief[source]),
+        parent_belief=np.where(active[:, None], belief, state.parent_belief[source]),
         previous_entropy=state.previous_entropy[source],
-        active=new,
+        active=active,
         in_hand=in_hand,
         applied=np.zeros_like(state.applied),
         finest=finest,

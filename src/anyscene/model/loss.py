@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.model.detail import View
+from anyscene.model.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def truth_from_counts(counts: NDArray[np.integer]) -> Truth:
     return Truth(mass.astype(np.float32), impurity.astype(np.float32))
 
 
-def labeling_loss(seen: View, truth: Truth, alpha: float) -> float:
+def labeling_loss(seen: Shown, truth: Truth, alpha: float) -> float:
     """Cross-entropy of the beliefs plus α times the regions' impurity (Eq. 3).
 
     The second term is added so that mixed regions cost more, as the paper's text says.
@@ -42,18 +42,21 @@ def labeling_loss(seen: View, truth: Truth, alpha: float) -> float:
     return cross_entropy + alpha * float(np.sum(truth.impurity[seen.nodes], dtype=np.float64))
 
 
-def pixel_accuracy(seen: View, truth: Truth) -> float:
+def pixel_accuracy(seen: Shown, truth: Truth) -> float:
     """Share of the labelled pixels whose most likely label is right."""
     return float(np.sum(truth.mass[seen.nodes, seen.labels], dtype=np.float64))
 
 
 def reward(loss_before: float, loss_after: float, cost: float) -> float:
-    """Drop of the loss per millisecond (Eq. 4)."""
+    """The loss that an action saves per millisecond (Eq. 4)."""
     return (loss_before - loss_after) / cost
 
 
 def returns(rewards: Sequence[float], gamma: float) -> NDArray[np.float64]:
-    """Q of each step of a trajectory: R + γ·[Q']₊, nothing after the last (section 4.2 B)."""
+    """Q of each step of a trajectory: R + γ·[Q']₊, nothing after the last (Eq. 10).
+
+    Where no reward is negative, this is the value function of Eq. 5.
+    """
     values = np.zeros(len(rewards))
     following = 0.0
     for t in range(len(rewards) - 1, -1, -1):

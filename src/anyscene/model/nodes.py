@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.hierarchy import Tree
+
 
 @dataclass(frozen=True)
 class Nodes:
@@ -36,6 +38,11 @@ class Nodes:
     def count(self) -> int:
         """How many regions the layers in hand have together."""
         return int(self.start[-1])
+
+
+def nodes_of(tree: Tree) -> Nodes:
+    """Number the regions of the layers that a tree has grown."""
+    return nodes_from_layers(tree.parents, [area.astype(np.float32) for area in tree.areas])
 
 
 def nodes_from_layers(parents: Sequence[NDArray[np.int32]], areas: Sequence[NDArray[np.float32]]) -> Nodes:

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.model import kernels
+
+
+class StateArrays(NamedTuple):
+    """The parts of a state that compiled loops read, each as `State` describes it."""
+
+    layers: NDArray[np.int8]
+    area: NDArray[np.float32]
+    belief: NDArray[np.float32]
+    entropy: NDArray[np.float32]
+    previous_entropy: NDArray[np.float32]
+    active: NDArray[np.bool_]
+    in_hand: NDArray[np.bool_]
+    applied: NDArray[np.int16]
+    maps: NDArray[np.intp]
+    finest: int
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -61,6 +78,11 @@ class State:
     def maps(self) -> NDArray[np.intp]:
         """The feature sets whose maps show detail within leaves."""
         return np.flatnonzero(self.detail)
+
+    @cached_property
+    def arrays(self) -> StateArrays:
+        """The state as compiled loops take it."""
+        return StateArrays(*(getattr(self, name) for name in StateArrays._fields))
 
     @cached_property
     def labels(self) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from anyscene.apps.main import app
 from anyscene.errors import AnysceneError, ConfigError, ModelError
 from anyscene.features.hypercolumn.backbone import read_backbone
-from anyscene.features.hypercolumn.keys import image_key
+from anyscene.features.hypercolumn.image_keys import image_key
 from anyscene.features.hypercolumn.network import Head, Network
 
 torch = pytest.importorskip("torch")
@@ -34,11 +34,11 @@ def _one_thread():
 
 @pytest.fixture(scope="module")
 def network():
-    from anyscene.learning.backbone.network import SceneNetwork, imagenet_weights, load_imagenet
+    from anyscene.learning.backbone.network import SceneNetwork, load_imagenet
 
     torch.manual_seed(0)
     network = SceneNetwork({"some": 5})
-    load_imagenet(network, imagenet_weights())
+    load_imagenet(network, "lite0")
     return network.eval()
 
 
@@ -65,7 +65,7 @@ def test_training_leaves_out_at_random_and_labeling_does_not():
 def test_folding_batch_normalisation_changes_nothing(network):
     from anyscene.learning.backbone.network import imagenet_weights
 
-    weights = imagenet_weights()
+    weights = imagenet_weights("lite0")
     x = torch.rand(1, 3, 32, 32)
     plain = torch.nn.functional.conv2d(x, weights["_conv_stem.weight"], stride=2, padding=1)
     keys = ("_bn0.running_mean", "_bn0.running_var", "_bn0.weight", "_bn0.bias")
@@ -82,6 +82,48 @@ def test_the_exported_graph_gives_torchs_scores_at_any_size(network, size):
     scores = Network(graph).scores(image, head)
     assert scores.shape == (size[0] // 4, size[1] // 4, 5)
     np.testing.assert_allclose(scores, torch_scores(graph, head)(image), atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["lite0", "lite1", "lite2"])
+def test_every_network_of_the_family_comes_back_whole_from_its_file_and_its_graph(tmp_path, name):
+    from anyscene.learning.backbone.family import FAMILY
+    from anyscene.learning.backbone.network import SceneNetwork, load_imagenet, shape_of
+    from anyscene.learning.backbone.pack import pack, unpack
+    from anyscene.learning.backbone.part_files import Part, read_part, write_part
+
+    network = SceneNetwork({"some": 5}, shape=FAMILY[name])
+    load_imagenet(network, name)
+    part = Part(network.eval(), {"some": tuple("abcde")}, (), {})
+    write_part(part, tmp_path / "a.weights")
+    stored = read_part(tmp_path / "a.weights")
+    backbone = pack({"a": stored})
+    packed = unpack(backbone, "a")
+    assert shape_of(stored.network.state_dict()) == shape_of(packed.network.state_dict()) == FAMILY[name]
+    image, head = noise(64, 96), head_of(stored.network)
+    planes = (torch.from_numpy(image).permute(2, 0, 1)[None].float() - 127) / 128
+    scores = stored.network(planes, "some")[0].permute(1, 2, 0).detach().numpy()
+    np.testing.assert_allclose(packed.network(planes, "some")[0].permute(1, 2, 0).detach(), scores, atol=1e-3)
+    graph = backbone.graphs["a"]
+    np.testing.assert_allclose(Network(graph).scores(image, head), scores, atol=1e-3)
+
+
+def test_a_larger_network_learns_by_its_recipe_and_is_no_start_for_a_smaller_one(tmp_path):
+    from anyscene.learning.backbone.family import FAMILY
+    from anyscene.learning.backbone.network import shape_of
+    from anyscene.learning.backbone.part_files import read_part
+
+    (tmp_path / "large.toml").write_text(f'{TINY}\nbackbone = "lite2"')
+    (tmp_path / "small.toml").write_text(TINY)
+    command = ["train-backbone", "--data", "streets:10?size=64x64", "--part", "train", "--threads", "1"]
+    large = ["--recipe", str(tmp_path / "large.toml"), "--run", str(tmp_path / "large")]
+    result = CliRunner().invoke(app, [*command, *large])
+    assert result.exit_code == 0, result.output
+    learned = read_part(tmp_path / "large" / "train.weights").network
+    assert shape_of(learned.state_dict()) == FAMILY["lite2"]
+    small = ["--recipe", str(tmp_path / "small.toml"), "--run", str(tmp_path / "small")]
+    result = CliRunner().invoke(app, [*command, *small, "--start", str(tmp_path / "large")])
+    assert isinstance(result.exception, ConfigError)
+    assert "do not hold the recipe" in str(result.exception)
 
 
 def test_a_crop_far_from_its_border_sees_what_the_whole_sees(network):
@@ -156,7 +198,7 @@ def test_training_lowers_the_loss(tmp_path):
 def test_a_checkpoint_of_another_recipe_is_refused(tmp_path):
     recipe = tiny_recipe(tmp_path)
     fit(recipe, tmp_path / "checkpoint")
-    with pytest.raises(ModelError, match="another recipe, seed or data"):
+    with pytest.raises(ModelError, match="another recipe, seed, teacher or data"):
         fit(recipe.model_copy(update={"batch": 3}), tmp_path / "checkpoint")
 
 
@@ -172,6 +214,8 @@ def test_a_torn_checkpoint_is_refused(tmp_path):
         ("steps = 0", "'steps'"),
         ("stepz = 3", "'stepz'"),
         ("steps = ", "not valid TOML"),
+        ('backbone = "lite3"', "'backbone'"),
+        ('backbone = "lite2"\nblocks = [1, 3, 3, 4, 4, 6, 1]', "'blocks'.*each from 1 to"),
         ("blocks = [1, 2, 2, 3, 3, 4]", "'blocks'.*7 numbers"),
         ("blocks = [1, 2, 2, 3, 3, 5, 1]", "'blocks'.*each from 1 to"),
         ("blocks = [1, 2, 2, 3, 0, 4, 1]", "'blocks'.*each from 1 to"),
@@ -234,7 +278,7 @@ def test_training_goes_on_from_a_backbone_file_as_from_the_run_that_made_it(tmp_
 
 
 def test_training_can_leave_blocks_out_but_not_put_any_in(tmp_path):
-    from anyscene.learning.backbone.network import blocks_of
+    from anyscene.learning.backbone.network import shape_of
     from anyscene.learning.backbone.pack import unpack
 
     fewer = [1, 2, 1, 2, 3, 1, 1]
@@ -259,7 +303,7 @@ def test_training_can_leave_blocks_out_but_not_put_any_in(tmp_path):
     result, small = run("fewer", whole)
     assert result.exit_code == 0, result.output
     network = unpack(read_backbone(small), "train").network
-    assert list(blocks_of(network.state_dict())) == fewer
+    assert list(shape_of(network.state_dict()).blocks) == fewer
     graph, head = read_backbone(small).graphs["train"], read_backbone(small).heads["train", "streets"]
     assert len(graph) < len(read_backbone(whole).graphs["train"])
     from anyscene.learning.backbone.rebuild import torch_scores
@@ -270,13 +314,14 @@ def test_training_can_leave_blocks_out_but_not_put_any_in(tmp_path):
     )
     result, _ = run("whole", small)
     assert isinstance(result.exception, ConfigError)
-    assert "fewer than the recipe's" in str(result.exception)
+    assert "do not hold the recipe" in str(result.exception)
 
 
 def test_a_part_that_a_backbone_file_does_not_have_is_one_sentence(tmp_path):
     from anyscene.features.hypercolumn.backbone import Backbone, write_backbone
 
-    write_backbone(tmp_path / "empty.backbone", Backbone({}, {}, {}, {}, {}))
+    alone = Backbone({}, {"train": b""}, {}, {"train": frozenset()}, {"train": {}})
+    write_backbone(tmp_path / "empty.backbone", alone)
     command = ["train-backbone", "--data", "streets:10?size=64x64", "--run", str(tmp_path / "run")]
     result = CliRunner().invoke(app, [*command, "--part", "a", "--start", str(tmp_path / "empty.backbone")])
     assert isinstance(result.exception, ConfigError)

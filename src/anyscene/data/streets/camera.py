@@ -36,11 +36,26 @@ class Camera:
 
     @classmethod
     def looking(
-        cls, size: tuple[int, int], focal: float, horizon: float, height: float, yaw: float
+        cls,
+        size: tuple[int, int],
+        focal: float,
+        horizon: float,
+        height: float,
+        yaw: float,
+        forward: float = 0.0,
     ) -> Camera:
-        """Set up a camera; focal length and horizon are in pixels of the 480x360 frame, yaw in radians."""
+        """Set up a camera; focal length and horizon are in pixels of the 480x360 frame, yaw in radians.
+
+        forward : how far it went along the street, in metres.
+        """
         sine, cosine = np.sin(yaw), np.cos(yaw)
-        to_camera = np.array([[cosine, 0, -sine, 0], [0, -1, 0, height], [sine, 0, cosine, 0]])
+        to_camera = np.array(
+            [
+                [cosine, 0, -sine, sine * forward],
+                [0, -1, 0, height],
+                [sine, 0, cosine, -cosine * forward],
+            ]
+        )
         lens = np.array([[focal, 0, FRAME_WIDTH / 2], [0, focal, horizon], [0, 0, 1]])
         stretch_x, stretch_y = size[0] / FRAME_WIDTH, size[1] / FRAME_HEIGHT
         to_pixels = np.array([[stretch_x, 0, -0.5], [0, stretch_y, -0.5], [0, 0, 1]])
@@ -53,7 +68,7 @@ class Camera:
 
     def depth(self, x: float, z: float) -> float:
         """Distance along the line of sight of a place on the ground."""
-        return float(self.matrix[2, 0] * x + self.matrix[2, 2] * z)
+        return float(self.matrix[2, 0] * x + self.matrix[2, 2] * z + self.matrix[2, 3])
 
     def project(self, points: Points) -> Points | None:
         """Give the pixel of every point, or None when one of them is nearer than the near plane."""

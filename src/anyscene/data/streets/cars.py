@@ -33,7 +33,7 @@ class CarShape:
 
     profile: (metres ahead of the middle, metres up), from the rear bottom over the roof to the front bottom.
     glass: which stretches of the profile are windows. side_glass: outline of the side windows.
-    wheels: where the axles are, and how large the wheels.
+    wheels: where the axles are, and how large the wheels are.
     """
 
     profile: Points

@@ -19,12 +19,16 @@ _VIEW, _PLAN, _SKY, _GROUND, _BONNET, _SENSOR, _THINGS = range(7)
 
 
 def draw_street(
-    seed: int, size: tuple[int, int] = (FRAME_WIDTH, FRAME_HEIGHT)
+    seed: int,
+    size: tuple[int, int] = (FRAME_WIDTH, FRAME_HEIGHT),
+    forward: float = 0.0,
+    frame: int = 0,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
     """Draw a street scene: its image uint8[H, W, 3] and its truth int16[H, W] in the classes of CamVid.
 
     The same seed (0 or more) gives the same street at every size (width, height); frames that are not 4:3 are
-    stretched.
+    stretched. forward : how far the camera went into the street, in metres. frame : its number on a drive;
+    the noise of the sensor is new in each.
     """
     width, height = size
 
@@ -38,6 +42,7 @@ def draw_street(
         horizon=view.uniform(155, 225),
         height=view.uniform(1.25, 1.7),
         yaw=view.normal(0, 0.1),
+        forward=forward,
     )
     light, overhead, cloudiness = draw_light(view)
     canvas = Canvas(
@@ -55,7 +60,7 @@ def draw_street(
     for number, thing in by_distance:
         thing.paint(canvas, np.random.default_rng(seeds[number]))
     _paint_bonnet(canvas, stream(_BONNET))
-    image = expose(canvas, stream(_SENSOR))
+    image = expose(canvas, stream(_SENSOR), np.random.default_rng([seed, _SENSOR, frame]) if frame else None)
     return image, canvas.truth.view(np.int8).astype(np.int16)  # as int8, UNLABELED is VOID
 
 

@@ -49,7 +49,9 @@ def paint_sky(canvas: Canvas, rng: np.random.Generator, overhead: Color, cloudin
     canvas.image[bottom:] = canvas.image[bottom - 1]
 
 
-def expose(canvas: Canvas, rng: np.random.Generator) -> NDArray[np.uint8]:
+def expose(
+    canvas: Canvas, rng: np.random.Generator, noise_rng: np.random.Generator | None = None
+) -> NDArray[np.uint8]:
     """Develop the painting: white balance, contrast, the blur of lens and motion, the noise of the sensor."""
     light = canvas.light
     levels = np.arange(256) / 255
@@ -62,5 +64,5 @@ def expose(canvas: Canvas, rng: np.random.Generator) -> NDArray[np.uint8]:
     if sigma > 0.2:
         image = cv2.GaussianBlur(image, (0, 0), sigma)
     strength = rng.uniform(0.03, 0.09)
-    grain = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
+    grain = (noise_rng or rng).integers(0, 256, (height, width, 3), dtype=np.uint8)
     return np.asarray(cv2.addWeighted(image, 1.0, grain, strength, -127.5 * strength))

@@ -44,7 +44,7 @@ def painted(color: Color, brightness: NDArray[np.float32], *more: Texture) -> Te
 
 
 def masonry(rng: np.random.Generator, rows: int, columns: int, color: Color, courses: int) -> Texture:
-    """A weathered wall with a joint every so many rows of texels (0: plain render)."""
+    """A weathered wall with a joint every `courses` rows of texels (0: plain render)."""
     brightness = 1 + 0.07 * noise(rng, rows, columns, 0.3) + 0.05 * noise(rng, rows, columns, 0.8)
     if courses:
         brightness[::courses] *= 0.86

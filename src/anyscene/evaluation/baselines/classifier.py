@@ -1,7 +1,7 @@
 """Classifying regions by their features: boosted vector-leaf trees, and honest beliefs on training rows.
 
-Some columns are opinions: probabilities of the classes by a network or another classifier. They are weighed
-first, in logarithms, and trees refine what comes out; trees alone would need hundreds of steps for as much.
+Some columns are class probabilities: what a network, or another classifier, says of a region. They are
+blended first, and trees refine the blend; trees alone would need hundreds of steps for as much.
 """
 
 from __future__ import annotations
@@ -16,24 +16,32 @@ from scipy.optimize import minimize
 
 from anyscene.errors import DataError
 from anyscene.learning.binning import Bins, fit_bins
+from anyscene.learning.blending import Blend, cross_entropy
 from anyscene.learning.boosting import BoostingSettings, Rows, Tree, boost
 from anyscene.model import kernels
 
-OPINION_FLOOR = np.float32(1e-3)
-"""Probabilities below count as equally unlikely."""
+CHANCE_FLOOR = np.float32(1e-3)
+"""Probabilities below this count as equally unlikely."""
 
-OPINION_ROWS = 20_000
+BLENDED_ROWS = 20_000
+"""A blend has few parameters, so this many rows are enough to fit it."""
+
 BIAS_RIDGE = 1e-3
+"""Keeps the bias of a class that hardly any row holds near zero."""
+
+PRIOR_FLOOR = 1e-4
+"""The least prior of a class, so that a class without rows stays possible."""
 
 
 @dataclass(frozen=True)
 class ClassifierSettings:
     """How classifiers are fitted.
 
-    trees : at most; fewer when folds that are left out stop improving.
-    samples : rows that a classifier is fitted to, at most. weight_power : a row weighs its pixels to this
-    power.
-    leaf_share : smallest part of the rows that a leaf may hold: regions of one image err together, so that
+    trees : the most trees; there are fewer when the folds that are left out stop improving.
+    samples : the most rows that a classifier is fitted to.
+    weight_power : a row weighs its pixels to this power.
+    patience : how many trees may bring no improvement before growing stops.
+    leaf_share : the smallest share of the rows that a leaf may hold. Regions of one image err together, so
         rows teach less than their number promises.
     """
 
@@ -49,11 +57,11 @@ class ClassifierSettings:
 
 @dataclass(frozen=True, eq=False)
 class RegionClassifier:
-    """A fitted classifier: trees laid end to end, as in `model.chain`, on plain columns.
+    """A fitted classifier: a blend of class probabilities, refined by trees that are laid end to end.
 
-    bias : float32[C]. opinions : int32[K], the first of the C columns of each opinion. trust : float32[K],
-    what each opinion's logarithms are multiplied by.
-    feature, threshold, left, value, roots : see `model.chain.Chain`.
+    bias : float32[C], the blend's. opinions : int32[K], the first of the C columns of each source of class
+    probabilities. trust : float32[K], the weight of each source.
+    feature, threshold, left, value, roots : the trees, as in `model.chain.Chain`, on plain columns.
     """
 
     bias: NDArray[np.float32]
@@ -71,7 +79,7 @@ class RegionClassifier:
         kernels.add_tree_scores(
             np.ascontiguousarray(x), self.feature, self.threshold, self.left, self.value, self.roots, scores
         )
-        start = weigh_opinions(x, self.opinions, self.trust, self.bias)
+        start = _Start(self.opinions, Blend(self.trust, self.bias)).beliefs(x)
         belief: NDArray[np.float32] = kernels.reweigh(start, np.arange(len(x)), scores)
         return belief
 
@@ -90,7 +98,7 @@ class TrainingRows:
     """Regions to learn from.
 
     x : float32[n, D]. counts : int64[n, C], labeled pixels by class; rows without any teach nothing.
-    fold : int[n]. opinions : the first of the C columns of each opinion among the columns of x.
+    fold : int[n]. opinions : the first of the C columns of each source of class probabilities in x.
     """
 
     x: NDArray[np.float32]
@@ -131,63 +139,45 @@ def cross_fit(
 
 @dataclass(frozen=True, eq=False)
 class _Start:
-    """Where trees begin; see `RegionClassifier`."""
+    """Where trees begin: a blend, and the first column of each of its sources, int32[K]."""
 
     opinions: NDArray[np.int32]
-    trust: NDArray[np.float32]
-    bias: NDArray[np.float32]
+    blend: Blend
 
-    def __call__(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        return weigh_opinions(x, self.opinions, self.trust, self.bias)
-
-
-def weigh_opinions(
-    x: NDArray[np.float32],
-    opinions: NDArray[np.int32],
-    trust: NDArray[np.float32],
-    bias: NDArray[np.float32],
-) -> NDArray[np.float32]:
-    """Beliefs q ∝ exp(bias + Σ trust · log opinion), float32[n, C], of rows float32[n, D]."""
-    scores = np.tile(bias, (len(x), 1))
-    for column, weight in zip(opinions, trust, strict=True):
-        scores += weight * np.log(np.maximum(x[:, column : column + len(bias)], OPINION_FLOOR))
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    return np.asarray(
-        np.maximum(scores / scores.sum(axis=1, keepdims=True), kernels.BELIEF_FLOOR), np.float32
-    )
+    def beliefs(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Beliefs float32[n, C] of rows float32[n, D]; the same for all rows where nothing is blended."""
+        classes = len(self.blend.bias)
+        if not len(self.opinions):
+            chance = np.exp(self.blend.bias - self.blend.bias.max())
+            return np.tile(chance / chance.sum(), (len(x), 1))
+        return self.blend.beliefs([np.maximum(x[:, c : c + classes], CHANCE_FLOOR) for c in self.opinions])
 
 
 def _fit_start(rows: TrainingRows, chosen: NDArray[np.int64], settings: ClassifierSettings) -> _Start:
-    """Weigh opinions so that the weighted cross-entropy is lowest; without any, the prior is left."""
-    chosen = chosen[:: max(1, len(chosen) // OPINION_ROWS)]
+    """Find the blend of the lowest weighted cross-entropy; without sources the prior is left."""
+    chosen = chosen[:: max(1, len(chosen) // BLENDED_ROWS)]
     classes = rows.counts.shape[1]
-    share, weight = _targets(rows.counts[chosen], settings)
-    prior = np.maximum(weight @ share / weight.sum(), 1e-4)
-    bias = np.log(prior / prior.sum()).astype(np.float32)
+    truth, weight = _targets(rows.counts[chosen], settings)
+    prior = np.maximum(weight @ truth / weight.sum(), PRIOR_FLOOR)
     opinions = np.array(rows.opinions, np.int32)
-    if not len(opinions):
-        return _Start(opinions, np.zeros(0, np.float32), bias)
-    logs = np.stack(
-        [np.log(np.maximum(rows.x[chosen, c : c + classes], OPINION_FLOOR)) for c in rows.opinions]
-    )
+    sources = len(opinions)
+    if not sources:
+        return _Start(
+            opinions, Blend(np.zeros(0, np.float32), np.log(prior / prior.sum()).astype(np.float32))
+        )
+    x = rows.x[chosen]
+    logs = np.stack([np.log(np.maximum(x[:, c : c + classes], CHANCE_FLOOR)) for c in rows.opinions])
+    share = weight / weight.sum()
 
     def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        trust, own = flat[: len(opinions)], flat[len(opinions) :]
-        scores = np.tensordot(trust, logs, 1) + own
-        scores -= scores.max(axis=1, keepdims=True)
-        belief = np.exp(scores)
-        belief /= belief.sum(axis=1, keepdims=True)
-        part = weight[:, None] / weight.sum()
-        slope = part * (belief - share)
-        value = -(part * share * np.log(np.maximum(belief, 1e-12))).sum() + BIAS_RIDGE * (own**2).sum()
-        return float(value), np.concatenate(
-            [np.einsum("knc,nc->k", logs, slope), slope.sum(axis=0) + 2 * BIAS_RIDGE * own]
-        )
+        trust, bias = flat[:sources], flat[sources:]
+        value, slope = cross_entropy(np.tensordot(trust, logs, 1) + bias, truth, share)
+        slopes = np.einsum("knc,nc->k", logs, slope), slope.sum(axis=0) + 2 * BIAS_RIDGE * bias
+        return value + BIAS_RIDGE * float((bias**2).sum()), np.concatenate(slopes)
 
-    first = np.concatenate([np.full(len(opinions), 1 / len(opinions)), np.zeros(classes)])
+    first = np.concatenate([np.full(sources, 1 / sources), np.zeros(classes)])
     found = minimize(loss, first, jac=True, method="L-BFGS-B").x.astype(np.float32)
-    return _Start(opinions, found[: len(opinions)], found[len(opinions) :])
+    return _Start(opinions, Blend(found[:sources], found[sources:]))
 
 
 def _draw(mask: NDArray[np.bool_], most: int, random: np.random.Generator) -> NDArray[np.int64]:
@@ -202,9 +192,9 @@ def _rows(
     start: _Start,
     settings: ClassifierSettings,
 ) -> Rows:
-    share, weight = _targets(rows.counts[chosen], settings)
+    truth, weight = _targets(rows.counts[chosen], settings)
     x = rows.x[chosen]
-    return Rows(binned=bins.apply(x), truth=share, belief=start(x), weight=weight)
+    return Rows(binned=bins.apply(x), truth=truth, belief=start.beliefs(x), weight=weight)
 
 
 def _targets(
@@ -241,11 +231,11 @@ def _classifier(trees: list[Tree], bins: Bins, start: _Start) -> RegionClassifie
     lefts = [np.where(tree.left >= 0, tree.left + root, -1) for tree, root in zip(trees, roots, strict=True)]
     left = np.concatenate([np.zeros(0, np.int32), *lefts]).astype(np.int32)
     threshold = np.where(left >= 0, bins.edges[feature, np.minimum(cut, bins.edges.shape[1] - 1)], 0)
-    values = [np.zeros((0, len(start.bias)), np.float32), *(tree.value for tree in trees)]
+    values = [np.zeros((0, len(start.blend.bias)), np.float32), *(tree.value for tree in trees)]
     return RegionClassifier(
-        start.bias,
+        start.blend.bias,
         start.opinions,
-        start.trust,
+        start.blend.weight,
         feature.astype(np.int32),
         threshold.astype(np.float32),
         left,

@@ -30,7 +30,7 @@ from anyscene.evaluation.baselines.search import surest_gain
 
 @dataclass(frozen=True, eq=False)
 class CrfLabeler(ABC, Generic[Parameters]):
-    """A classifier of the finest regions, refined by a CRF; `temperature` softens what mean-field is sure of.
+    """A classifier of the finest regions, refined by a CRF; `temperature` softens beliefs that are too sure.
 
     A subclass says what its CRF does to beliefs and which parameters are tried.
     """
@@ -40,7 +40,7 @@ class CrfLabeler(ABC, Generic[Parameters]):
     temperature: float
     name: ClassVar[str]
     no_crf: ClassVar[Any]
-    """Parameters that leave the data term as it is; the other values are where the search starts."""
+    """Parameters that leave the data term as it is. The search starts here."""
     grid: ClassVar[Mapping[str, Sequence[float]]]
     search_images: ClassVar[int]
 

@@ -22,7 +22,7 @@ from anyscene.evaluation.baselines.evidence import Images
 class Stacked:
     """A fitted classifier, and out-of-fold beliefs of each training image's regions, float32[n, C].
 
-    What is stacked on it learns from the latter: on what it was fitted to, the classifier needs no help.
+    Whatever is stacked on the classifier learns from these beliefs: they are as wrong as on a new image.
     """
 
     classifier: RegionClassifier
@@ -39,8 +39,9 @@ def fit_layer(
 ) -> Stacked:
     """Fit a classifier to one layer's regions of all images.
 
-    tables, counts : for each image float32[n, D] and labeled pixels by class, int64[n, C].
-    opinions : where class probabilities begin among the columns.
+    tables : for each image, the features of its regions, float32[n, D].
+    counts : for each image, labeled pixels by class, int64[n, C].
+    opinions : the first column of each source of class probabilities.
     """
     sizes = [len(table) for table in tables]
     folds = np.repeat([image.fold for image in images], sizes)
@@ -56,7 +57,10 @@ def fit_data_term(
     random: Generator,
     sets: Sequence[str] | None = None,
 ) -> Stacked:
-    """Fit a classifier to the finest regions. sets : the feature sets that it looks at; none: all."""
+    """Fit a classifier to the finest regions.
+
+    sets : the feature sets that it looks at; None stands for all.
+    """
     chosen = list(sets or images[0].evidence.widths)
     tables = [image.evidence.columns(chosen) for image in images]
     counts = [image.counts(classes)[-1] for image in images]
@@ -64,5 +68,5 @@ def fit_data_term(
 
 
 def spread(count: int, most: int) -> list[int]:
-    """At most so many of `count` images, evenly spread: enough to choose a few parameters on."""
+    """The indices of at most `most` of `count` images, evenly spread."""
     return sorted(set(np.linspace(0, count - 1, min(count, most)).round().astype(int).tolist()))

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from anyscene.features import Bank, RegionFeatures
 from anyscene.hierarchy import LAYERS, Tree
+from anyscene.hierarchy.totals import totals_of_layers
+from anyscene.painting.leaves import paint_finest
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,7 @@ class ImageEvidence:
         parents[0] is [0].
     features : for each layer float32[n_k, D], the same columns on all layers.
     widths : how many of the columns each feature set has, in their order.
-    opinions : the sets whose columns are probabilities of the classes.
+    opinions : the sets whose columns are class probabilities.
     """
 
     image: NDArray[np.uint8]
@@ -34,7 +36,7 @@ class ImageEvidence:
     opinions: tuple[str, ...] = ()
 
     def opinions_among(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Where the opinions begin among the columns of some feature sets."""
+        """The first column of each set of class probabilities, among the columns of some feature sets."""
         ends = np.cumsum([self.widths[name] for name in names]).tolist()
         return tuple(
             end - self.widths[name] for name, end in zip(names, ends, strict=True) if name in self.opinions
@@ -61,7 +63,7 @@ class LabeledImage:
 
     truth : int16[h, w] at the frame's size, VOID where unknown.
     fold : which part of the training images this one belongs to, counted from 0. Images that look alike
-        (a drive's) must share a fold: whoever learns from a classifier's output on an image uses one that
+        (a drive's) must share a fold: what learns from a classifier's output on an image uses one that
         never saw the image's fold.
     """
 
@@ -74,12 +76,8 @@ class LabeledImage:
         parents = self.evidence.parents
         known = self.truth >= 0
         flat = self.evidence.regions[known].astype(np.int64) * classes + self.truth[known]
-        layers = [np.bincount(flat, minlength=len(parents[-1]) * classes).reshape(-1, classes)]
-        for finer in range(len(parents) - 1, 0, -1):
-            above = np.zeros((len(parents[finer - 1]), classes), np.int64)
-            np.add.at(above, parents[finer], layers[0])
-            layers.insert(0, above)
-        return layers
+        finest = np.bincount(flat, minlength=len(parents[-1]) * classes).reshape(-1, classes)
+        return totals_of_layers(finest, parents)
 
 
 Images = Sequence[LabeledImage]
@@ -129,10 +127,11 @@ def assemble(
     tables: Sequence[Mapping[str, NDArray[np.float32]]],
     classes: int,
 ) -> ImageEvidence:
-    """Put together what is known of an image. tables : for each layer, float32[n_k, D] by feature set.
+    """Put together what is known of an image.
 
-    Of sets that speak of classes only the probabilities are kept: what follows them, an embedding, differs
-    between networks that were fitted to different halves, so nothing can be learned from it across them.
+    tables : for each layer, float32[n_k, D] by feature set. Of sets that give class probabilities, only these
+    are kept. The embedding behind them differs between networks that were fitted to different halves, so
+    nothing can be learned from it across them.
     """
     names = tuple(tables[-1])
     opinions = tuple(name for name in names if bank[name].speaks_of_classes)
@@ -140,11 +139,10 @@ def assemble(
         {name: table[:, :classes] if name in opinions else table for name, table in layer.items()}
         for layer in tables
     ]
-    height, width = tree.size
-    blocks = tree.pixels.repeat(tree.stride, axis=0).repeat(tree.stride, axis=1)
+    numbers = np.arange(len(tree.areas[-1]), dtype=np.int32)
     return ImageEvidence(
         frame,
-        np.ascontiguousarray(blocks[:height, :width]),
+        np.ascontiguousarray(paint_finest(numbers, tree)),
         tuple(tree.parents),
         tuple(
             np.concatenate([np.zeros((len(parents), 0), np.float32), *layer.values()], axis=1)

@@ -23,11 +23,11 @@ from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
 from anyscene.evaluation.baselines.labeler import Arrays, BeliefMap, prefixed, under
 
 CostOf = Callable[[Sequence[str]], float]
-"""Milliseconds that it takes to compute some feature sets, whatever they share counted once."""
+"""The milliseconds that some feature sets take to compute; what they share counts once."""
 
 TRIAL_IMAGES = 40
 TRIAL_TREES, TRIAL_SAMPLES = 20, 6000
-"""Sets are tried by small classifiers: which one is best shows early."""
+"""Small classifiers are enough to tell which set is best."""
 
 
 @dataclass(frozen=True, eq=False)

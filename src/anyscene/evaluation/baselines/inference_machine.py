@@ -1,8 +1,7 @@
 """HIM: the hierarchical inference machine of Munoz et al. (2010), a classifier for each layer of the tree.
 
 From the whole image down, regions are classified by their features and by what was predicted for their
-parent. Training is stacked: a layer learns from parents' predictions that are as wrong
-as on a new image.
+parent. Training is stacked: a layer learns from predictions for parents that are as wrong as on a new image.
 """
 
 from __future__ import annotations
@@ -78,8 +77,8 @@ class InferenceMachine:
 def with_context(evidence: ImageEvidence, layer: int, above: Floats | None) -> Floats:
     """A layer's features, followed by the beliefs of the regions' parents if there is a layer above.
 
-    (To *start* from the parents' beliefs as well was worse: where a parent errs, all its children do, and
-    trees learn those few parents by heart.)
+    Classifiers do not *start* from the parents' beliefs: where a parent errs, all its children do, and trees
+    would learn those few parents by heart.
     """
     if above is None:
         return evidence.features[layer]

@@ -80,7 +80,7 @@ TEMPERATURES = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 def soften(belief: NDArray[np.float32], temperature: float) -> NDArray[np.float32]:
     """Beliefs q ∝ q^(1 / temperature), rows float32[n, C]; the most likely labels stay what they are.
 
-    Mean-field is far too sure of itself; without this, the loss of a CRF would say nothing else.
+    Mean-field is far too sure of itself, which would dominate the loss of a CRF.
     """
     if temperature == 1:
         return belief

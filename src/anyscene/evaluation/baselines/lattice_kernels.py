@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 LANES = 4
-"""Rows of values come as whole groups of so many floats: a constant inner loop becomes one instruction."""
+"""Values come in groups of this many floats, so that a constant inner loop becomes one instruction."""
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from anyscene.evaluation.baselines import pixel_crf_kernels
 from anyscene.evaluation.baselines.lattice import Lattice, make_lattice
 from anyscene.evaluation.baselines.lattice_kernels import LANES
+from anyscene.evaluation.baselines.region_crf import RegionCrfParameters
 from anyscene.model.kernels import BELIEF_FLOOR
 
 IMPOSSIBLE = np.float32(-1e4)
@@ -22,24 +23,19 @@ IMPOSSIBLE = np.float32(-1e4)
 
 
 @dataclass(frozen=True)
-class PixelCrfParameters:
-    """The model's weights, in nats, and widths.
+class PixelCrfParameters(RegionCrfParameters):
+    """The kernels of the region CRF, with widths for pixels, and terms that ask a region for one label.
 
-    position_width : standard deviation in pixels of the kernel on position alone.
-    bilateral_width, color_width : of the kernel on position and colour, in pixels and in levels of RGB.
-    region_weight : what a label costs in a region that holds none of it.
-    region_tolerance : share of a region that may be of other labels before the full cost is due; the cost
+    region_weight : what a label costs in a region that holds none of it, in nats.
+    region_tolerance : the share of a region that may have other labels before the full cost is due; the cost
         grows linearly up to there (robust P^n Potts).
     """
 
     position_weight: float = 1.0
     position_width: float = 3.0
-    bilateral_weight: float = 1.0
-    bilateral_width: float = 20.0
     color_width: float = 8.0
     region_weight: float = 0.5
     region_tolerance: float = 0.5
-    iterations: int = 5
 
 
 SEARCH_GRID = {
@@ -49,7 +45,7 @@ SEARCH_GRID = {
     "bilateral_width": (20.0, 40.0, 80.0),
     "color_width": (8.0, 15.0),
 }
-"""Values worth trying: the weights first, as they matter most, on the tightest kernel, which harms least."""
+"""The values that are tried. Weights come first, since they matter most, with the tightest kernel."""
 
 
 def mean_field(

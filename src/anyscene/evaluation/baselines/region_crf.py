@@ -18,15 +18,18 @@ from anyscene.model.kernels import BELIEF_FLOOR
 Floats = NDArray[np.float32]
 
 LOWEST_EXPONENT = np.float32(-50)
-"""Nothing is heard from so far away, and denormal numbers would slow the products down fiftyfold."""
+"""Regions further apart do not matter, and denormal numbers would slow the products down fiftyfold."""
 
 
 @dataclass(frozen=True)
 class RegionCrfParameters:
-    """The model's weights, in nats, and widths. Labels are compatible with themselves only (Potts).
+    """Two Gaussian kernels and how often they are applied. Labels agree with themselves only (Potts).
 
-    position_width : standard deviation in pixels of the kernel on position alone.
-    bilateral_width, color_width : of the kernel on position and colour, in pixels and in levels of RGB.
+    position_weight, bilateral_weight : what agreeing with a neighbour is worth, in nats; 0 drops the kernel.
+    position_width : the standard deviation, in pixels, of the kernel on position alone.
+    bilateral_width, color_width : the standard deviations, in pixels and in levels of RGB, of the kernel on
+        position and colour.
+    iterations : the rounds of mean-field.
     """
 
     position_weight: float = 0.5
@@ -43,7 +46,7 @@ SEARCH_GRID = {
     "color_width": (4.0, 8.0, 15.0),
     "bilateral_width": (20.0, 40.0, 80.0),
 }
-"""Values worth trying: the weights first, as they matter most, on the tightest kernel, which harms least."""
+"""The values that are tried. Weights come first, since they matter most, with the tightest kernel."""
 
 
 def mean_field(belief: Floats, regions: RegionSummary, parameters: RegionCrfParameters) -> Floats:

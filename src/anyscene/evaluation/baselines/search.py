@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Parameters = TypeVar("Parameters")
 
 LEAST_SURE = 2.0
-"""A gain of fewer standard errors is taken for chance."""
+"""Gains below this many standard errors count as chance."""
 
 
 def surest_gain(
@@ -23,9 +23,9 @@ def surest_gain(
 ) -> Parameters:
     """The parameters that beat the start most surely on some images; the start itself if none surely does.
 
-    accuracies : of each of the images, float64[n].
-    What counts is the mean gain over its standard error, not the gain: images that are labeled badly to
-    begin with (a drive unlike those learned from) gain most, and from settings that harm all others.
+    accuracies : gives the accuracy of each image, float64[n].
+    The mean gain over its standard error counts, not the gain itself: images that are labeled badly to begin
+    with (a drive unlike those learned from) gain most, and by settings that harm all others.
     """
     plain = accuracies(start)
 

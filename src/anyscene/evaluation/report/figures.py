@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from anyscene import metrics
 from anyscene.errors import ConfigError
+from anyscene.evaluation.compared_systems import BY_NAME
 from anyscene.evaluation.scores import Curve, Scores, budget_grid
-from anyscene.evaluation.systems import BY_NAME
 from anyscene.evaluation.traces import Trace
 from anyscene.files import write_atomically
 

@@ -17,17 +17,17 @@ from anyscene.data import Classes, Scene
 from anyscene.data.classes import VOID
 from anyscene.engine.learned import describe_action
 from anyscene.engine.loading import bank_of
-from anyscene.evaluation.images import ScoredImage, prepare_image
 from anyscene.evaluation.report.markup import picture
+from anyscene.evaluation.scored_image import ScoredImage, prepare_image
 from anyscene.evaluation.traces import Trace
 from anyscene.features import Bank
 from anyscene.features.cache import FeatureCache
 from anyscene.files import cache_dir
 from anyscene.model.actions import Pool
-from anyscene.model.modelfile import TrainedModel
-from anyscene.model.painting import Painter
-from anyscene.model.policies import StaticPolicy
-from anyscene.model.rollout import walk
+from anyscene.modelfile import TrainedModel
+from anyscene.painting.leaves import Painter
+from anyscene.policy.policies import StaticPolicy
+from anyscene.policy.rollout import walk
 
 SHOWN_WIDTH = 340
 BUDGETS = 4
@@ -88,7 +88,7 @@ class Gallery:
         states = [model.start(), *(state for _, _, state in walk(model, replay, image.evidence))]
         moments, before = [], 0
         for step in trace.last_within(np.array(budgets)).tolist():
-            seen = model.view(states[step], image.evidence)
+            seen = model.shown(states[step], image.evidence)
             actions = _words(trace.actions[before:step].tolist(), model.pool)
             accuracy = metrics.pixel_accuracy(trace.counts[step])
             painted = _painter(image, seen.nodes)(seen.labels.astype(np.int16))

@@ -54,6 +54,7 @@ def html_page(title: str, subtitle: str, body: str, footer: str = "") -> str:
     """A whole page around a body."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="generator" content="written by anyscene">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>"
         f"<header><div><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></div></header>"

@@ -23,8 +23,9 @@ from anyscene.evaluation.report.tables import (
     largest_confusions,
     paper_table,
 )
+from anyscene.evaluation.request import UPFRONT, WALL_CLOCK
+from anyscene.evaluation.trace_jobs import Report
 from anyscene.evaluation.traces import Trace
-from anyscene.evaluation.work import UPFRONT, WALL_CLOCK, Report
 from anyscene.files import write_atomically
 
 SHOWN = 4

@@ -8,10 +8,10 @@ import numpy as np
 
 from anyscene import metrics
 from anyscene.data import Classes
+from anyscene.evaluation.compared_systems import BY_NAME
 from anyscene.evaluation.report.markup import html_table
 from anyscene.evaluation.report.published import TABLES, TITLES, Row
 from anyscene.evaluation.scores import Curve, Scores, point_at, step_values
-from anyscene.evaluation.systems import BY_NAME
 
 OURS = "D-NM"
 

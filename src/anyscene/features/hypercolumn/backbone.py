@@ -1,21 +1,20 @@
 """The backbone file: a trained network, its cross-fit parts, and what each was fitted to.
 
 A `.backbone` file is an uncompressed zip of `manifest.json`, `heads.safetensors` (fp16) and one ONNX graph a
-part (fp16 weights). Nothing in it can run code on load. The part `train` labels; the parts `a` and `b` were
-fitted to one half of the training images each, so that every training image can be scored by a network that
-has not seen
-it: whatever learns from scores must learn from those, or it will trust them too much on new images.
+part (fp16 weights). Nothing in it can run code on load. The part `train` labels new images. The parts `a` and
+`b` were fitted to one half of the training images each, so that a network that has not seen it can score each
+training image. Whatever learns from scores must learn from these, or it trusts scores too much on new images.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +22,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from anyscene.archives import MANIFEST, read_archive, read_manifest
+from anyscene.checks import check_keys, check_names
 from anyscene.errors import ModelError
-from anyscene.features.hypercolumn.network import Head
+from anyscene.features.hypercolumn.network import Head, check_head
 from anyscene.files import write_atomically
+from anyscene.marks import MARK
 
 SCHEMA = 1
-MANIFEST, HEADS = "manifest.json", "heads.safetensors"
+HEADS = "heads.safetensors"
 MAIN = "train"
 
 
@@ -48,8 +50,10 @@ class Manifest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     schema_version: int
-    classes: dict[str, tuple[str, ...]] = Field(description="class names of the head of each data set")
-    parts: dict[str, PartRecord]
+    classes: dict[str, tuple[str, ...]] = Field(
+        description="class names of the head of each data set", max_length=64
+    )
+    parts: dict[str, PartRecord] = Field(max_length=16)
     heads_sha256: str
 
 
@@ -85,7 +89,7 @@ class Backbone:
 
 
 def shipped_backbone(dataset: str = "") -> Path:
-    """Where the backbone that ships lies: a data set's own if there is one, else the joint one."""
+    """The file of the backbone that ships for a data set: its own if there is one, else the joint one."""
     models = Path(str(resources.files("anyscene"))) / "models"
     own = models / f"{dataset}.backbone"
     return own if dataset and own.exists() else models / "joint.backbone"
@@ -110,6 +114,7 @@ def write_backbone(path: Path, backbone: Backbone) -> None:
         schema_version=SCHEMA, classes=dict(backbone.classes), parts=parts, heads_sha256=_sha256(heads)
     )
     with write_atomically(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.comment = MARK.encode()
         _add(archive, MANIFEST, manifest.model_dump_json().encode())
         _add(archive, HEADS, heads)
         for part, graph in backbone.graphs.items():
@@ -117,48 +122,55 @@ def write_backbone(path: Path, backbone: Backbone) -> None:
 
 
 def read_backbone(path: Path) -> Backbone:
-    """Read and check a backbone file; whatever is wrong with it is one sentence."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        manifest = Manifest.model_validate_json(members[MANIFEST])
-    except OSError as error:
-        raise ModelError(f"cannot read the backbone {path}: {error.strerror}") from error
-    except (zipfile.BadZipFile, KeyError, ValidationError) as error:
-        raise ModelError(f"{path} is not a backbone file, or is damaged; get or train it anew") from error
-    if manifest.schema_version != SCHEMA:
+    """Read and check a backbone file; an error says in one sentence what is wrong with it."""
+    members = read_archive(path, "backbone file")
+    document = read_manifest(path, members, "backbone file")
+    if (version := document.get("schema_version")) != SCHEMA:
         raise ModelError(
-            f"{path} is a backbone of version {manifest.schema_version}, but this anyscene reads {SCHEMA}; "
+            f"{path} is a backbone of version {str(version)[:20]!a}, but this anyscene reads {SCHEMA}; "
             "train it anew, or use the anyscene that made it"
         )
-    graphs = {part: members.get(f"{part}.onnx", b"") for part in manifest.parts}
-    for name, found, expected in [
-        (HEADS, members.get(HEADS, b""), manifest.heads_sha256),
-        *((f"{part}.onnx", graphs[part], record.graph_sha256) for part, record in manifest.parts.items()),
-    ]:
-        if _sha256(found) != expected:
+    try:
+        manifest = Manifest.model_validate(document)
+    except ValidationError as error:
+        raise ModelError(f"{path} is not a backbone file, or is damaged; get or train it anew") from error
+    sums = {f"{part}.onnx": record.graph_sha256 for part, record in manifest.parts.items()}
+    for name, expected in {HEADS: manifest.heads_sha256, **sums}.items():
+        if _sha256(members.get(name, b"")) != expected:
             raise ModelError(f"{path} is damaged: {name} is not what was written; get the file anew")
+    try:
+        check_keys("its members", members, (MANIFEST, HEADS, *sums))
+        heads = _check_heads(load(members[HEADS]), manifest)
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise ModelError(f"{path} contradicts itself ({error}); get or train it anew") from error
     return Backbone(
         manifest.classes,
-        graphs,
-        _read_heads(path, members[HEADS], manifest),
+        {part: members[f"{part}.onnx"] for part in manifest.parts},
+        heads,
         {part: frozenset(record.seen) for part, record in manifest.parts.items()},
         {part: record.recipe for part, record in manifest.parts.items()},
     )
 
 
-def _read_heads(path: Path, data: bytes, manifest: Manifest) -> dict[tuple[str, str], Head]:
-    try:
-        tensors = {name: value.astype(np.float32) for name, value in load(data).items()}
-        return {
-            (part, name): Head(tensors[f"{part}/{name}/weight"], tensors[f"{part}/{name}/bias"], len(classes))
-            for part in manifest.parts
-            for name, classes in manifest.classes.items()
-        }
-    except (SafetensorError, KeyError) as error:
-        raise ModelError(
-            f"{path} is damaged: its heads cannot be read ({error}); get the file anew"
-        ) from error
+def _check_heads(stored: Mapping[str, NDArray[Any]], manifest: Manifest) -> dict[tuple[str, str], Head]:
+    """Return the head of each part for each data set; a ValueError says what does not fit."""
+    if MAIN not in manifest.parts:
+        raise ValueError(f"there is no part '{MAIN}'")
+    check_names("parts", tuple(manifest.parts))
+    check_names("data sets", tuple(manifest.classes))
+    for name, classes in manifest.classes.items():
+        check_names(f"classes of {name}", classes)
+    pairs = [(part, name) for part in manifest.parts for name in manifest.classes]
+    kinds = [f"{part}/{name}/{kind}" for part, name in pairs for kind in ("weight", "bias")]
+    check_keys("the heads", stored, kinds)
+    if any(array.dtype != np.float16 for array in stored.values()):
+        raise ValueError("the heads are not of half precision")
+    heads = {}
+    for part, name in pairs:
+        weight, bias = (stored[f"{part}/{name}/{kind}"].astype(np.float32) for kind in ("weight", "bias"))
+        check_head(weight, bias, len(manifest.classes[name]))
+        heads[part, name] = Head(weight, bias, len(manifest.classes[name]))
+    return heads
 
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

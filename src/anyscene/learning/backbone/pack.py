@@ -12,7 +12,7 @@ from anyscene.errors import ConfigError, ModelError
 from anyscene.features.hypercolumn.backbone import Backbone
 from anyscene.features.hypercolumn.network import Head
 from anyscene.learning.backbone.export import export_graph
-from anyscene.learning.backbone.network import SceneNetwork, blocks_of
+from anyscene.learning.backbone.network import SceneNetwork, shape_of
 from anyscene.learning.backbone.part_files import Part
 from anyscene.learning.backbone.rebuild import weights_of
 
@@ -45,7 +45,7 @@ def unpack(backbone: Backbone, name: str) -> Part:
         head = backbone.heads[name, data]
         heads[data] = Head(head.weight[: head.classes], head.bias[: head.classes], head.classes)
     weights = weights_of(backbone.graphs[name], heads)
-    network = SceneNetwork({data: head.classes for data, head in heads.items()}, blocks=blocks_of(weights))
+    network = SceneNetwork({data: head.classes for data, head in heads.items()}, shape=shape_of(weights))
     network.load_state_dict(weights)
     seen = tuple(sorted(backbone.seen[name]))
     return Part(network.eval(), dict(backbone.classes), seen, backbone.recipes[name])

@@ -13,7 +13,7 @@ from safetensors.torch import save
 
 from anyscene.errors import ModelError
 from anyscene.files import write_atomically
-from anyscene.learning.backbone.network import SceneNetwork, blocks_of
+from anyscene.learning.backbone.network import SceneNetwork, shape_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def read_part(path: Path) -> Part:
             tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118 - not a dict
         classes = {name: tuple(names) for name, names in metadata["classes"].items()}
         counts = {name: len(names) for name, names in classes.items()}
-        network = SceneNetwork(counts, blocks=blocks_of(tensors))
+        network = SceneNetwork(counts, shape=shape_of(tensors))
         network.load_state_dict(tensors)
     except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as error:
         raise ModelError(f"{path} is not a trained part of a backbone ({error}); train it anew") from error

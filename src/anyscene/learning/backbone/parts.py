@@ -6,7 +6,10 @@ Each part is a run of its own, in a folder that all share: `PART.checkpoint` whi
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +20,20 @@ from anyscene import metrics
 from anyscene.data import DataSet, Scene
 from anyscene.errors import ConfigError, DataError
 from anyscene.features.hypercolumn.backbone import read_backbone
-from anyscene.features.hypercolumn.keys import image_key
-from anyscene.features.hypercolumn.labels import labels_by_scores
-from anyscene.features.hypercolumn.network import input_size
+from anyscene.features.hypercolumn.image_keys import image_key
+from anyscene.features.hypercolumn.rung import input_size
 from anyscene.hierarchy import fit
-from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE, Source
-from anyscene.learning.backbone.network import SceneNetwork, blocks_of
+from anyscene.learning.backbone.appearance import CHANNEL_MEAN, CHANNEL_SCALE
+from anyscene.learning.backbone.batches import Source
+from anyscene.learning.backbone.family import Shape
+from anyscene.learning.backbone.kinship import listeners
+from anyscene.learning.backbone.lessons import prepare_lessons
+from anyscene.learning.backbone.network import SceneNetwork, shape_of
 from anyscene.learning.backbone.pack import unpack
 from anyscene.learning.backbone.part_files import Part, read_part, write_part
 from anyscene.learning.backbone.recipe import Recipe
 from anyscene.learning.backbone.trainer import Progress, train
+from anyscene.painting.cells import labels_by_scores
 
 PARTS = ("train", "a", "b")
 """Splits that the parts are fitted to; the first is the network that labels."""
@@ -36,6 +43,8 @@ JUDGES = {"train": "val", "a": "b", "b": "a"}
 """The split that tells how a part fares while it trains; nothing is chosen by it."""
 
 SAMPLED = 16
+TOLD = 100
+"""After so many images that a teacher labels, progress is told."""
 
 
 def train_part(
@@ -46,17 +55,26 @@ def train_part(
     seed: int,
     report: Callable[[Progress], None],
     start: Path | None = None,
+    teacher: Path | None = None,
 ) -> Part:
     """Train one part, or go on with it; a finished part is read, not trained again.
 
     start: a run folder, or a backbone file, whose part of the same name gives the first weights; ImageNet's
     when None.
+    teacher: a run folder, or a backbone file, whose part of the same name teaches; see `lessons`.
     """
     path = folder / f"{part}.weights"
     if path.exists():
         return read_part(path)
-    before = None if start is None else _earlier(start, part, datasets, recipe.blocks)
+    if (teacher is None) != (recipe.distill == 0):
+        raise ConfigError("give both a teacher and a recipe whose 'distill' is more than 0, or neither")
+    before = None if start is None else _starting(start, part, datasets, recipe.shape)
     sources = [_hold(name, dataset, part) for name, dataset in datasets.items()]
+    learned_from = () if before is None else before.seen
+    if teacher is not None:
+        master = _earlier(teacher, part, datasets)
+        sources = [_taught(source, master, recipe, folder / f"{part}.lessons", report) for source in sources]
+        learned_from += master.seen
     classes = {name: dataset.classes.names for name, dataset in datasets.items()}
     held_out = {name: _sample(dataset, JUDGES[part]) for name, dataset in datasets.items()}
     network = train(
@@ -70,27 +88,52 @@ def train_part(
         None if before is None else before.network.state_dict(),
     )
     seen = {image_key(image) for source in sources for image in source.images}
-    seen |= set(() if before is None else before.seen)
-    done = Part(network, classes, tuple(sorted(seen)), recipe.model_dump())
+    done = Part(network, classes, tuple(sorted(seen | set(learned_from))), recipe.model_dump())
     write_part(done, path)
     return done
 
 
-def _earlier(start: Path, name: str, datasets: Mapping[str, DataSet], blocks: Sequence[int]) -> Part:
-    """The part that training goes on from; it must have been trained on the same data sets."""
-    part = read_part(start / f"{name}.weights") if start.is_dir() else unpack(read_backbone(start), name)
-    if part.classes != {name: dataset.classes.names for name, dataset in datasets.items()}:
+def _starting(start: Path, name: str, datasets: Mapping[str, DataSet], shape: Shape) -> Part:
+    """Read the part that training goes on from; it must have all blocks that the recipe keeps."""
+    part = _earlier(start, name, datasets)
+    own = shape_of(part.network.state_dict())
+    if not own.holds(shape):
         raise ConfigError(
-            f"{start} was trained on other data sets or classes ({', '.join(part.classes)}); "
-            "give the same --data, or leave out --start"
-        )
-    kept = blocks_of(part.network.state_dict())
-    if any(own < wanted for own, wanted in zip(kept, blocks, strict=True)):
-        raise ConfigError(
-            f"{start} has {list(kept)} blocks a stage, fewer than the recipe's {list(blocks)}; "
-            "give it those, or leave out --start"
+            f"{start} has {list(own.blocks)} blocks of {list(own.channels)} channels, which do not hold the "
+            f"recipe's {list(shape.blocks)} of {list(shape.channels)}; give the recipe those, or leave out "
+            "--start"
         )
     return part
+
+
+def _earlier(place: Path, name: str, datasets: Mapping[str, DataSet]) -> Part:
+    """Read a part from a run folder or a backbone file; it must have been trained on the same data sets."""
+    part = read_part(place / f"{name}.weights") if place.is_dir() else unpack(read_backbone(place), name)
+    if part.classes != {name: dataset.classes.names for name, dataset in datasets.items()}:
+        raise ConfigError(
+            f"{place} was trained on other data sets or classes ({', '.join(part.classes)}); "
+            "give the same --data, or leave out --start and --teacher"
+        )
+    return part
+
+
+def _taught(
+    source: Source, teacher: Part, recipe: Recipe, folder: Path, report: Callable[[Progress], None]
+) -> Source:
+    """The source with the lessons of the teacher, for its own head and those that hear of it."""
+    heads = (source.name, *(listeners(source.name, teacher.classes) if recipe.kin > 0 else ()))
+    began, count = time.monotonic(), len(source.images)
+
+    def tell(done: int) -> None:
+        if done % TOLD == 0:
+            left = (time.monotonic() - began) / done * (count - done)
+            words = f"the teacher has labelled {done} of {count} images of {source.name}"
+            report(Progress(0, recipe.steps, math.nan, left, words))
+
+    lessons = prepare_lessons(
+        teacher.network, source.images, heads, recipe.long_side, folder / source.name, tell
+    )
+    return replace(source, lessons=lessons)
 
 
 def _hold(name: str, dataset: DataSet, split: str) -> Source:

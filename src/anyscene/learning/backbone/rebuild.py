@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from anyscene.features.hypercolumn.network import Head
-from anyscene.learning.backbone.batches import CHANNEL_MEAN, CHANNEL_SCALE
-from anyscene.learning.backbone.network import STAGES, SceneNetwork, blocks_of
+from anyscene.learning.backbone.appearance import CHANNEL_MEAN, CHANNEL_SCALE
+from anyscene.learning.backbone.family import shape_by_widths
+from anyscene.learning.backbone.network import SceneNetwork, shape_of
 
 
 def torch_scores(
@@ -24,7 +25,7 @@ def torch_scores(
     or `torch.channels_last`, in which it is quicker.
     """
     weights = weights_of(graph, {"scores": head})
-    network = SceneNetwork({"scores": len(head.bias)}, blocks=blocks_of(weights))
+    network = SceneNetwork({"scores": len(head.bias)}, shape=shape_of(weights))
     network.load_state_dict(weights)
     network.eval().to(memory_format=layout)
 
@@ -44,9 +45,7 @@ def weights_of(graph: bytes, heads: Mapping[str, Head]) -> dict[str, torch.Tenso
         for tensor in onnx.load_from_string(graph).graph.initializer
         if tensor.name.startswith("weights_")
     ]
-    # A stage's number of channels is no other convolution's, so that they tell how many blocks it has.
-    widths = [len(tensor) for tensor in stored[::2]]
-    names = SceneNetwork({}, blocks=[widths.count(stage.channels) for stage in STAGES]).state_dict()
+    names = SceneNetwork({}, shape=shape_by_widths([len(tensor) for tensor in stored[::2]])).state_dict()
     convolutions = [name.removesuffix(".weight") for name in names if name.endswith(".weight")]
     state: dict[str, torch.Tensor] = {}
     pairs = zip(stored[::2], stored[1::2], strict=True)

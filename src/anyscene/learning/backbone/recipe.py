@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from anyscene.errors import ConfigError
+from anyscene.learning.backbone.family import FAMILY, Shape
 
 
 class Recipe(BaseModel):
@@ -16,9 +18,11 @@ class Recipe(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     steps: int = Field(6000, ge=1, description="optimiser steps in all")
-    blocks: tuple[int, ...] = Field(
-        (1, 2, 2, 3, 3, 4, 1),
-        description="how many of its first blocks each stage of EfficientNet-lite0 keeps: fewer are quicker",
+    backbone: Literal["lite0", "lite1", "lite2"] = Field(
+        "lite0", description="which EfficientNet: a later one labels better and takes longer"
+    )
+    blocks: tuple[int, ...] | None = Field(
+        None, description="how many of its first blocks each stage keeps: fewer are quicker (None: all)"
     )
     batch: int = Field(
         8, ge=1, description="images a step at full size; smaller inputs take up to twice as many"
@@ -32,6 +36,12 @@ class Recipe(BaseModel):
     smallest: float = Field(1 / 7, gt=0, le=1, description="smallest input, relative to the working frame")
     largest: float = Field(1.15, ge=1, description="largest input, relative to the working frame")
     full_share: float = Field(0.35, ge=0, le=1, description="share of steps at about full size")
+    small_share: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="share of the other steps at less than half the size, where they are quick",
+    )
     native: float = Field(
         0.0,
         ge=0,
@@ -42,6 +52,19 @@ class Recipe(BaseModel):
     aspect: float = Field(0.15, ge=0, lt=1, description="random change of the aspect ratio")
     jitter: float = Field(
         0.3, ge=0, lt=1, description="random change of brightness, contrast, saturation, tint"
+    )
+    squeeze: float = Field(
+        1.0, gt=0, le=1, description="least share of its height that an input keeps; rungs are squeezed, too"
+    )
+    gamma: float = Field(
+        0.0, ge=0, le=2, description="random light: exponents from 2 to minus this up to 2 to this"
+    )
+    haze: float = Field(0.0, ge=0, lt=1, description="largest share of grey mixed into every second image")
+    blur: float = Field(0.0, ge=0, description="largest Gaussian blur of every second image, in input pixels")
+    noise: float = Field(
+        0.0,
+        ge=0,
+        description="largest noise in every second image, as a share of half the range of a channel",
     )
     rare_power: float = Field(0.3, ge=0, le=1, description="weight of a class: its share to minus this power")
     rare_images: float = Field(
@@ -58,6 +81,9 @@ class Recipe(BaseModel):
     kin: float = Field(
         0.0, ge=0, description="weight of what a truth says to the heads of other data sets (kinship.py)"
     )
+    distill: float = Field(
+        0.0, ge=0, description="weight of what a teacher says (--teacher) beside the truths (lessons.py)"
+    )
     shares: dict[str, float] = Field(
         default_factory=lambda: {"camvid": 2.0, "siftflow": 2.0, "stanford": 1.0},
         description="how often each data set is drawn, relative to the others (1 when not named)",
@@ -65,11 +91,19 @@ class Recipe(BaseModel):
 
     @field_validator("blocks")
     @classmethod
-    def _known(cls, blocks: tuple[int, ...]) -> tuple[int, ...]:
-        most: tuple[int, ...] = cls.model_fields["blocks"].default
+    def _known(cls, blocks: tuple[int, ...] | None, info: ValidationInfo) -> tuple[int, ...] | None:
+        most = FAMILY[info.data.get("backbone", "lite0")].blocks
+        if blocks is None:
+            return None
         if len(blocks) != len(most) or any(not 1 <= b <= m for b, m in zip(blocks, most, strict=True)):
             raise ValueError(f"it must be {len(most)} numbers, each from 1 to that of {list(most)}")
         return blocks
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the network that it trains."""
+        published = FAMILY[self.backbone]
+        return Shape(published.channels, self.blocks or published.blocks)
 
 
 def read_recipe(path: Path) -> Recipe:

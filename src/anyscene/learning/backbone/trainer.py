@@ -23,9 +23,9 @@ from torch import Tensor
 from anyscene.errors import ModelError
 from anyscene.files import write_atomically
 from anyscene.learning.backbone.batches import Batch, Source, class_weights, draw_batch
-from anyscene.learning.backbone.kinship import KIN, meanings
-from anyscene.learning.backbone.losses import kin_loss, labeling_loss
-from anyscene.learning.backbone.network import SceneNetwork, imagenet_weights, load_imagenet
+from anyscene.learning.backbone.kinship import KIN, listeners, meanings
+from anyscene.learning.backbone.losses import kin_loss, labeling_loss, lesson_loss
+from anyscene.learning.backbone.network import SceneNetwork, load_imagenet
 from anyscene.learning.backbone.recipe import Recipe
 
 CHECKPOINT_SECONDS = 120.0
@@ -77,7 +77,7 @@ def train(
     """
     counts = {name: len(names) for name, names in classes.items()}
     run = _start(counts, recipe, seed, start)
-    judged = SceneNetwork(counts, blocks=recipe.blocks)
+    judged = SceneNetwork(counts, shape=recipe.shape)
     judged.eval()
     verdict = ""
     label = _identity(sources, recipe, seed)
@@ -91,7 +91,7 @@ def train(
     first, began, saved, loss_mean = run.step, time.monotonic(), time.monotonic(), math.nan
     while run.step < recipe.steps:
         batch = draw_batch(sources, recipe, run.rng)
-        loss = _step(run, batch, weights[batch.source], kin[batch.source], recipe)
+        loss = _step(run, batch, weights, kin[batch.source], recipe)
         loss_mean = loss if math.isnan(loss_mean) else 0.98 * loss_mean + 0.02 * loss
         now = time.monotonic()
         pace = (now - began) / (run.step - first)
@@ -109,17 +109,15 @@ def train(
 def _kin(name: str, classes: Mapping[str, Sequence[str]]) -> dict[str, Tensor]:
     """What the words of one data set mean to the heads of the others, as far as they are kin."""
     return {
-        other: meanings(classes[name], heard, KIN[name, other])
-        for other, heard in classes.items()
-        if (name, other) in KIN
+        other: meanings(classes[name], classes[other], KIN[name, other]) for other in listeners(name, classes)
     }
 
 
 def _start(classes: Mapping[str, int], recipe: Recipe, seed: int, start: Mapping[str, Tensor] | None) -> Run:
     torch.manual_seed(seed)
-    network = SceneNetwork(classes, recipe.drop, recipe.dropout, recipe.blocks)
+    network = SceneNetwork(classes, recipe.drop, recipe.dropout, recipe.shape)
     if start is None:
-        load_imagenet(network, imagenet_weights())
+        load_imagenet(network, recipe.backbone)
     else:
         kept = network.state_dict().keys()
         network.load_state_dict({name: value for name, value in start.items() if name in kept})
@@ -145,18 +143,23 @@ def _start(classes: Mapping[str, int], recipe: Recipe, seed: int, start: Mapping
     return Run(network, average, optimizer, np.random.default_rng(seed))
 
 
-def _step(run: Run, batch: Batch, weights: Tensor, kin: Mapping[str, Tensor], recipe: Recipe) -> float:
+def _step(
+    run: Run, batch: Batch, weights: Mapping[str, Tensor], kin: Mapping[str, Tensor], recipe: Recipe
+) -> float:
     for group in run.optimizer.param_groups:
         group["lr"] = group["share"] * _rate(run.step, recipe)
     images = torch.from_numpy(batch.images).to(memory_format=torch.channels_last)
     truths = torch.from_numpy(batch.truths)
     if recipe.drop or recipe.dropout:
         torch.manual_seed(int(run.rng.integers(2**31)))  # so that a resumed run leaves out the same
+    own = weights[batch.source]
     scores = run.network.all_scores(images, (batch.source, *kin))
     phase = (run.rng.random(), run.rng.random())
-    loss = labeling_loss(scores[batch.source], truths, weights, recipe.overlap, phase)
+    loss = labeling_loss(scores[batch.source], truths, own, recipe.overlap, phase)
     for other, meant in kin.items():
-        loss = loss + recipe.kin * kin_loss(scores[other], truths, weights, meant, phase)
+        loss = loss + recipe.kin * kin_loss(scores[other], truths, own, meant, phase)
+    for head, lesson in batch.lessons.items():
+        loss = loss + recipe.distill * lesson_loss(scores[head], torch.from_numpy(lesson), weights[head])
     run.optimizer.zero_grad()
     loss.backward()
     torch.nn.utils.clip_grad_norm_(run.network.parameters(), GRADIENT_NORM)
@@ -179,7 +182,11 @@ def _rate(step: int, recipe: Recipe) -> float:
 
 def _identity(sources: Sequence[Source], recipe: Recipe, seed: int) -> str:
     counts = {source.name: len(source.images) for source in sources}
-    return json.dumps({"recipe": recipe.model_dump(), "images": counts, "seed": seed}, sort_keys=True)
+    # Only what a recipe sets: a checkpoint stays good when a later anyscene has more settings.
+    settings = recipe.model_dump(exclude_defaults=True)
+    lessons = {source.name: source.lessons.identity for source in sources if source.lessons is not None}
+    run = {"recipe": settings, "images": counts, "seed": seed} | ({"lessons": lessons} if lessons else {})
+    return json.dumps(run, sort_keys=True)
 
 
 def _save(run: Run, path: Path, identity: str) -> None:
@@ -207,7 +214,7 @@ def _restore(run: Run, path: Path, identity: str) -> None:
         ) from error
     if metadata.get("identity") != identity:
         raise ModelError(
-            f"the checkpoint {path} was made with another recipe, seed or data; "
+            f"the checkpoint {path} was made with another recipe, seed, teacher or data; "
             "give the same again, or another run folder"
         )
     run.network.load_state_dict(_under("network.", tensors))

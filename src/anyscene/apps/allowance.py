@@ -1,0 +1,40 @@
+"""`--total`: the time of a whole job, shared out fairly."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+FEWEST_MS = 1.0
+"""The least that an image is given; the first labels take about half of it."""
+
+
+class Allowance:
+    """Shares out what is left of a job's time among the images that are left.
+
+    total_ms : for the whole job, from now on. images : how many there are. side_by_side : how many are
+    labelled at the same time.
+    """
+
+    def __init__(
+        self, total_ms: float, images: int, side_by_side: int = 1, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
+        self._ends = clock() + total_ms / 1e3
+        self._left = images
+        self._side_by_side = side_by_side
+        self._around_ms = 0.0
+        self._seen = 0
+
+    def next_ms(self) -> float | None:
+        """What the next image may take; None when no time is left."""
+        remaining = (self._ends - self._clock()) * 1e3
+        fair = remaining * self._side_by_side / max(1, self._left)
+        self._left -= 1
+        around = self._around_ms / self._seen if self._seen else 0.0
+        return None if remaining <= 0 else max(FEWEST_MS, fair - around)
+
+    def took(self, all_ms: float, labeling_ms: float) -> None:
+        """Learn what an image took besides labeling: reading it and writing its results."""
+        self._around_ms += max(0.0, all_ms - labeling_ms)
+        self._seen += 1

@@ -1,0 +1,1 @@
+"""What labeling costs on this machine: steps, actions and plans, and what fits a deadline."""

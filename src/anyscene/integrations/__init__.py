@@ -1,0 +1,1 @@
+"""anyscene inside annotation tools: labels that people only have to correct."""

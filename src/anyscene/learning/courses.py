@@ -1,0 +1,99 @@
+"""The pool of the paper's setting: greedy courses on all images and on clusters of them (4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.learning.advancing import Crowd, Measured
+from anyscene.learning.corpus import Corpus, Example
+from anyscene.learning.cross_fit import folds_of_runs
+from anyscene.learning.greedy import Course, GreedySettings, Step, greedy_course
+from anyscene.learning.pool import Proposals, combine
+from anyscene.learning.proposals import GreedySequence, ProposalSettings
+from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
+from anyscene.model.action_costs import ActionCosts
+from anyscene.model.actions import Update
+
+LineSequences = tuple[GreedySequence, ...]
+"""The same actions, with the chains of each line; those of all images come last."""
+
+OnStep = Callable[[int, Sequence[Step], Measured], None]
+"""Told of every proposal that was taken: how many so far, its steps, and what holds after it."""
+
+
+@dataclass(frozen=True)
+class CourseProposer:
+    """Proposes courses on groups of a corpus's images. folds : of all images, so that lines mean the same."""
+
+    corpus: Corpus
+    costs: ActionCosts
+    settings: GreedySettings
+
+    @property
+    def fold_of(self) -> dict[str, int]:
+        """The fold of each image, by its id."""
+        ids = [example.id for example in self.corpus.fit]
+        return dict(zip(ids, folds_of_runs(len(ids)).tolist(), strict=True))
+
+    def propose(
+        self, group: Sequence[Example], seed: np.random.SeedSequence, on_step: OnStep
+    ) -> LineSequences:
+        """The greedy course on a group of images."""
+        fold_of = self.fold_of
+        folds = np.array([fold_of[example.id] for example in group])
+        crowd = Crowd(self.corpus, tuple(group), folds, self.costs)
+        taken = 0
+
+        def note(steps: Sequence[Step], measured: Measured) -> None:
+            nonlocal taken
+            taken += 1
+            on_step(taken, steps, measured)
+
+        return by_line(greedy_course(crowd, self.settings, seed, note))
+
+    def combine(
+        self, courses: Sequence[LineSequences], settings: ProposalSettings, max_steps: int
+    ) -> Proposals:
+        """One pool of all courses; images are visited along the line that has not seen them."""
+        *lines, whole = (
+            combine(self.corpus, [course[line] for course in courses], self.costs, settings, max_steps)
+            for line in range(len(courses[0]))
+        )
+        chains = tuple(line.model.chains for line in lines)
+        return replace(whole, model=replace(whole.model, lines=chains, line_of=self.fold_of))
+
+
+def by_line(course: Course) -> LineSequences:
+    """A course as one sequence for each line."""
+    updates = [step for step in course.steps if step.chains]
+    places = iter(range(len(updates)))
+    actions = tuple(
+        replace(step.action, chain=next(places)) if isinstance(step.action, Update) else step.action
+        for step in course.steps
+    )
+    losses = tuple(measured.cross_entropy for measured in course.record)
+    lines = zip(*(step.chains for step in updates), strict=True)
+    return tuple(GreedySequence(tuple(chains), actions, losses) for chains in lines)
+
+
+def course_to_arrays(course: LineSequences) -> dict[str, NDArray[Any]]:
+    """A course as arrays."""
+    arrays: dict[str, NDArray[Any]] = {"lines": np.array([len(course)])}
+    for line, sequence in enumerate(course):
+        arrays |= {f"{line}/{name}": array for name, array in sequence_to_arrays(sequence).items()}
+    return arrays
+
+
+def course_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> LineSequences:
+    """The inverse of `course_to_arrays`."""
+
+    def of_line(line: int) -> dict[str, NDArray[Any]]:
+        start = f"{line}/"
+        return {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
+
+    return tuple(sequence_from_arrays(of_line(line)) for line in range(int(arrays["lines"][0])))

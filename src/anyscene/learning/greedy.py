@@ -1,0 +1,277 @@
+"""The greedy sequence of actions in the paper's setting: leaves show one label, trees look at regions (4.1).
+
+At every step a bundle of weak learners is proposed for the leaves that are active now, and for those that one
+to three splits would make active. A split alone earns little; a split and the bundle after it are weighed as
+one step. The step of largest mean reward (Eq. 4), on images that its learners have not seen, is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.learning.advancing import Crowd, Lines, Measured
+from anyscene.learning.boosting import BoostingSettings, Columns, boost
+from anyscene.learning.cross_fit import gain_on_fold
+from anyscene.learning.leaves import Layout, draw_leaves, layout_of
+from anyscene.learning.weak_learners import flatten
+from anyscene.model.actions import Action, Split, Update
+from anyscene.model.chain import PARENT_BELIEF, Chain
+from anyscene.model.state import State
+
+SCREENED_DEPTH = 3
+"""Trees that only tell whether a feature set is worth looking at are smaller than those that label."""
+
+LEAST_GAIN = 0.004
+"""Share of the cross-entropy that a step takes off at least: less is not there on new images."""
+
+MOST_TRIED = 8
+"""Proposals of a step that are fitted at most before it is clear that none helps."""
+
+MOST_SPLITS = 3
+"""Splits in a row that are weighed as one step. Three layers of a tree are grown together."""
+
+LEAST_AREA = 0.02
+"""Share of the image by which the leaves that two thresholds open differ, or they are one proposal."""
+
+
+@dataclass(frozen=True)
+class GreedySettings:
+    """How the sequence is proposed.
+
+    sizes : bundles of weak learners, rising. alpha : weight of impurity in rewards (Eq. 3).
+    samples, screening_samples : leaves that chains are fitted to, and that feature sets are tried on.
+    fitted : proposals of a step that are fitted in full and hold what their screening foretold.
+    """
+
+    thresholds: tuple[float, ...] = (0.0, 0.3, 0.6, 1.0)
+    sizes: tuple[int, ...] = (5, 10, 20)
+    alpha: float = 0.1
+    steps: int = 40
+    samples: int = 30_000
+    screening_samples: int = 8_000
+    fitted: int = 2
+    boosting: BoostingSettings = field(
+        default_factory=lambda: BoostingSettings(
+            depth=4, shrinkage=0.2, regularisation=50.0, least_curvature=60.0, column_share=0.1
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Some splits, then a bundle that looks at some sources; `new` is the set among them that is not in hand.
+
+    gain : foretold drop of the loss. cost : foretold milliseconds.
+    """
+
+    splits: tuple[Split, ...]
+    sources: tuple[int, ...]
+    new: int | None
+    gain: float
+    cost: float
+
+    @property
+    def rate(self) -> float:
+        """The foretold reward (Eq. 4)."""
+        return self.gain / self.cost
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was done to all images at once. chains : of an update, one for each line; empty for a split."""
+
+    action: Action
+    chains: tuple[Chain, ...] = ()
+
+
+@dataclass(frozen=True)
+class Course:
+    """Steps one after the other, and what held on unseen images before the first and after each proposal."""
+
+    steps: tuple[Step, ...]
+    record: tuple[Measured, ...]
+
+
+def take(crowd: Crowd, lines: Lines, step: Step) -> Lines:
+    """Take a step along every line."""
+    if isinstance(step.action, Split):
+        return [crowd.split(states, step.action.threshold) for states in lines]
+    pairs = zip(lines, step.chains, strict=True)
+    return [crowd.update(states, [chain] * len(states), step.action.size) for states, chain in pairs]
+
+
+def greedy_course(
+    crowd: Crowd,
+    settings: GreedySettings,
+    seed: np.random.SeedSequence,
+    on_step: Callable[[Sequence[Step], Measured], None] = lambda steps, measured: None,
+) -> Course:
+    """Take the proposal of largest mean reward until none lowers the cross-entropy enough."""
+    layout = layout_of(crowd.corpus)
+    lines = crowd.start()
+    taken: list[Step] = []
+    record = [crowd.measure(crowd.judged(lines))]
+    judges = np.unique(crowd.folds)
+    for turn, step_seed in enumerate(seed.spawn(settings.steps)):
+        random = np.random.default_rng(step_seed)
+        steps = _best_steps(crowd, lines, layout, settings, int(judges[turn % len(judges)]), random)
+        if not steps:
+            break
+        for step in steps:
+            lines = take(crowd, lines, step)
+        taken += steps
+        record.append(crowd.measure(crowd.judged(lines)))
+        on_step(steps, record[-1])
+    return Course(tuple(taken), tuple(record))
+
+
+def _best_steps(
+    crowd: Crowd,
+    lines: Lines,
+    layout: Layout,
+    settings: GreedySettings,
+    judge: int,
+    random: np.random.Generator,
+) -> list[Step]:
+    """Screen all proposals, fit those that promise most, and return the steps of largest reward."""
+    before = crowd.measure(crowd.judged(lines))
+    screened = [
+        proposal
+        for splits, states in _openings(crowd, lines[judge], settings.thresholds)
+        for proposal in _screen(crowd, lines[judge], splits, states, layout, settings, judge, random)
+        if proposal.gain > LEAST_GAIN * before.cross_entropy
+    ]
+    best: tuple[float, list[Step]] = (0.0, [])
+    helpful = 0
+    for proposal in sorted(screened, key=lambda proposal: -proposal.rate)[:MOST_TRIED]:
+        if helpful == settings.fitted:
+            break
+        after = lines
+        for split in proposal.splits:
+            after = take(crowd, after, Step(split))
+        chains = fit_chains(crowd, after, proposal.sources, proposal.new, layout, settings, random)
+        judged = crowd.judged(after)
+        helped = False
+        for size in settings.sizes:
+            reached = crowd.measure(crowd.update(judged, [chains[fold] for fold in crowd.folds], size))
+            if before.cross_entropy - reached.cross_entropy < LEAST_GAIN * before.cross_entropy:
+                continue
+            helped = True
+            reward = (before.loss(settings.alpha) - reached.loss(settings.alpha)) / (
+                reached.cost - before.cost
+            )
+            if reward > best[0]:
+                best = reward, [*map(Step, proposal.splits), Step(Update(0, size), chains)]
+        helpful += helped
+    return best[1]
+
+
+def fit_chains(
+    crowd: Crowd,
+    lines: Lines,
+    sources: Sequence[int],
+    new: int | None,
+    layout: Layout,
+    settings: GreedySettings,
+    random: np.random.Generator,
+) -> tuple[Chain, ...]:
+    """Fit the largest bundle to the active leaves along every line, each to the images it learns from."""
+    columns = _columns(layout, sources, new)
+    chains = []
+    for line, states in enumerate(lines):
+        own = np.flatnonzero(crowd.fitted(line))
+        leaves = draw_leaves(
+            crowd.corpus,
+            [crowd.examples[i] for i in own],
+            [states[i] for i in own],
+            crowd.folds[own],
+            settings.samples,
+            random,
+        )
+        every = np.ones(len(leaves.fold), np.bool_)
+        trees = boost(leaves.rows(every), max(settings.sizes), settings.boosting, random, columns=columns)
+        chains.append(flatten(None, (), trees, layout.inputs, crowd.corpus.classes))
+    return tuple(chains)
+
+
+def _columns(layout: Layout, sources: Sequence[int], new: int | None) -> Columns:
+    """The columns of these sources; trees that bring a new set must make their first cut in it."""
+    every = layout.columns_of(sources)
+    return Columns(every, every if new is None else layout.columns_of((new,)))
+
+
+def _openings(
+    crowd: Crowd, states: Sequence[State], thresholds: Sequence[float]
+) -> Iterator[tuple[tuple[Split, ...], list[State]]]:
+    """No split, and every number of splits at every threshold that makes other leaves active."""
+    yield (), list(states)
+    areas: list[float] = []
+    for threshold in sorted(thresholds):
+        area = float(np.mean([state.area[state.entropy > threshold].sum() for state in states]))
+        if area < LEAST_AREA or any(abs(area - other) < LEAST_AREA for other in areas):
+            continue
+        areas.append(area)
+        after = list(states)
+        for count in range(1, MOST_SPLITS + 1):
+            split = crowd.split(after, threshold)
+            changed = sum(new is not old for new, old in zip(split, after, strict=True))
+            if changed < len(after) / 2:
+                break
+            after = split
+            yield (Split(threshold),) * count, after
+
+
+def _screen(
+    crowd: Crowd,
+    states: Sequence[State],
+    splits: tuple[Split, ...],
+    after: Sequence[State],
+    layout: Layout,
+    settings: GreedySettings,
+    judge: int,
+    random: np.random.Generator,
+) -> list[Proposal]:
+    """Try the sets in hand alone, and with each of the others, by small trees that must look at it."""
+    leaves = draw_leaves(crowd.corpus, crowd.examples, after, crowd.folds, settings.screening_samples, random)
+    if not np.any(leaves.fold == judge) or not np.any(leaves.fold != judge):
+        return []
+    boosting = replace(settings.boosting, depth=SCREENED_DEPTH)
+    before, opened = crowd.measure(states), crowd.measure(after)
+    unseen = [image for image, fold in enumerate(crowd.folds) if fold == judge]
+    active = float(np.mean([_active_cross_entropy(after[i], crowd.examples[i].truth.mass) for i in unseen]))
+    in_hand = [PARENT_BELIEF, *np.flatnonzero(states[0].in_hand.any(axis=1)).tolist()]
+    others = [s for s in range(len(crowd.corpus.sets)) if s not in in_hand]
+    found = []
+    for new in (None, *others):
+        sources = tuple(in_hand) if new is None else (*in_hand, new)
+        if sources == (PARENT_BELIEF,):
+            continue
+        columns = _columns(layout, sources, new)
+        share = gain_on_fold(leaves, judge, columns, max(settings.sizes), boosting, random)
+        gain = share * active + settings.alpha * (before.impurity - opened.impurity)
+        price = opened.cost - before.cost + _price(crowd, after, sources, max(settings.sizes))
+        found.append(Proposal(splits, sources, new, gain, price))
+    return found
+
+
+def _active_cross_entropy(state: State, mass: NDArray[np.float32]) -> float:
+    own = state.active
+    return -float(np.einsum("ik,ik->", mass[state.leaves[own]], state.log_belief[own], dtype=np.float64))
+
+
+def _price(crowd: Crowd, states: Sequence[State], sources: Sequence[int], trees: int) -> float:
+    """Mean milliseconds of extracting what is missing and applying so many trees."""
+    costs = crowd.costs
+    wanted = np.array([s for s in sources if s != PARENT_BELIEF], np.int64)
+    total = 0.0
+    for state in states:
+        missing = np.zeros_like(state.in_hand)
+        missing[wanted] = state.active_layers & ~state.in_hand[wanted]
+        items = costs.requires[missing].any(axis=0) & ~costs.requires[state.in_hand].any(axis=0)
+        total += float(costs.pooling[missing].sum() + costs.items[items].sum())
+        total += int(np.count_nonzero(state.active)) * (costs.input + costs.tree * trees)
+    return costs.step + total / len(states)

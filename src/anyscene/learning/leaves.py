@@ -1,0 +1,103 @@
+"""Active leaves of several images as rows to fit trees to: a row is a leaf, and weighs what its area says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.learning.binning import MAX_BINS, Bins
+from anyscene.learning.boosting import Rows
+from anyscene.learning.corpus import Corpus, Example
+from anyscene.model.chain import PARENT_BELIEF
+from anyscene.model.state import State
+
+BELIEF_BINS = Bins(np.square(np.arange(1, MAX_BINS) / MAX_BINS)[None].astype(np.float32))
+"""Parents' beliefs are cut at fixed places, denser where a class is unlikely."""
+
+WEIGHT_POWER = 0.5
+"""A leaf weighs its area to this power: neighbours in a large region have little to add to one another."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which column of a table of leaves comes from where.
+
+    inputs : the source (a feature set's index, or PARENT_BELIEF) of each column, and its column there.
+    """
+
+    inputs: tuple[tuple[int, int], ...]
+
+    def columns_of(self, sources: Sequence[int]) -> NDArray[np.int32]:
+        """The table's columns that come from these sources."""
+        return np.array([i for i, (source, _) in enumerate(self.inputs) if source in sources], np.int32)
+
+
+def layout_of(corpus: Corpus) -> Layout:
+    """Parents' beliefs first, then every feature set."""
+    belief = [(PARENT_BELIEF, column) for column in range(corpus.classes)]
+    widths = [len(corpus.bins[name].edges) for name in corpus.sets]
+    return Layout((*belief, *((s, column) for s, width in enumerate(widths) for column in range(width))))
+
+
+@dataclass(frozen=True)
+class LeafRows:
+    """Active leaves, one a row.
+
+    binned : uint8[n, D], columns as in a `Layout`. truth, belief : float32[n, C].
+    share : float32[n], the leaf's share of its image's labelled pixels, larger where leaves were left out.
+    fold : int64[n], of its image.
+    """
+
+    binned: NDArray[np.uint8]
+    truth: NDArray[np.float32]
+    belief: NDArray[np.float32]
+    share: NDArray[np.float32]
+    fold: NDArray[np.int64]
+
+    @cached_property
+    def weight(self) -> NDArray[np.float32]:
+        """What each row weighs in a fit, 1 on average: regularisation counts leaves."""
+        weight = self.share**WEIGHT_POWER
+        return np.asarray(weight / max(float(weight.mean()), 1e-12), np.float32)
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Rows:
+        """Some of the leaves, with beliefs of their own to change."""
+        return Rows(self.binned[chosen], self.truth[chosen], self.belief[chosen], self.weight[chosen])
+
+
+def draw_leaves(
+    corpus: Corpus,
+    examples: Sequence[Example],
+    states: Sequence[State],
+    folds: NDArray[np.int64],
+    most: int,
+    random: np.random.Generator,
+) -> LeafRows:
+    """Take labelled active leaves of these images, at most about so many, at random."""
+    active = sum(int(np.count_nonzero(state.active)) for state in states)
+    keep = min(1.0, most / max(active, 1))
+    tables, masses, beliefs, counts = [], [], [], []
+    for example, state in zip(examples, states, strict=True):
+        mass = example.truth.mass[state.leaves]
+        chosen = state.active & (mass.sum(axis=1) > 0)
+        if keep < 1:
+            chosen &= random.random(len(chosen)) < keep
+        nodes = state.leaves[chosen]
+        parents = BELIEF_BINS.apply(state.parent_belief[chosen].reshape(-1, 1)).reshape(-1, corpus.classes)
+        tables.append(np.hstack([parents, *(example.evidence.features[name][nodes] for name in corpus.sets)]))
+        masses.append(mass[chosen])
+        beliefs.append(state.belief[chosen])
+        counts.append(len(nodes))
+    mass = np.concatenate(masses)
+    share = mass.sum(axis=1)
+    return LeafRows(
+        binned=np.concatenate(tables),
+        truth=mass / share[:, None],
+        belief=np.concatenate(beliefs),
+        share=(share / keep).astype(np.float32),
+        fold=np.repeat(folds, counts),
+    )

@@ -1,0 +1,122 @@
+"""Plans: what to do when the deadline is known beforehand.
+
+Without a deadline a policy must be good at any moment, and pays for every step on the way. With one, the best
+sequence that fits can be carried out at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from anyscene.policy.decision import Decision
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A static sequence of actions, and what was spent before and after each, in the model's milliseconds."""
+
+    actions: tuple[int, ...]
+    cost: tuple[float, ...]
+
+    def step_costs(self) -> list[float]:
+        """What each action costs."""
+        return [after - before for before, after in pairwise(self.cost)]
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """A plan and what it takes on one machine.
+
+    costs : the milliseconds of its actions; plain numbers, which are added up quickly.
+    rest_ms : what a call takes besides the actions, to paint labels above all.
+    begins_anew : whether its actions build on nothing that was done before, as blends of the image do.
+    runs_network : whether some action runs a network; labels without one are poor.
+    """
+
+    plan: Plan
+    costs: tuple[float, ...]
+    rest_ms: float
+    begins_anew: bool
+    runs_network: bool = False
+
+    def left(self, taken: tuple[int, ...]) -> list[int] | None:
+        """Return which of its actions are still to be taken; None if it cannot go on from what was taken."""
+        actions = self.plan.actions
+        if actions[: len(taken)] == taken:
+            return list(range(len(taken), len(actions)))
+        return [i for i, action in enumerate(actions) if action not in taken] if self.begins_anew else None
+
+    def insures_for(self, premium: float) -> bool:
+        """Tell whether it may be carried out first, for at most so many milliseconds."""
+        return self.begins_anew and len(self.costs) == 1 and self.costs[0] <= premium
+
+    def step(self, place: int) -> Decision:
+        """Return one of its actions."""
+        before, after = self.plan.cost[place : place + 2]
+        return Decision(self.plan.actions[place], after - before, self.costs[place], self.rest_ms)
+
+
+INSURANCE = 0.025
+"""Before the best plan, a plan that takes at most this share of its time is carried out, if there is time.
+
+A long action may be stopped at the deadline. Then there is something better to show than the prior.
+"""
+
+
+def pursue(
+    plans: Sequence[Priced], taken: tuple[int, ...], most: float, risked: float = 0.0, first: float = 0.0
+) -> Decision | None:
+    """Return the next action of the best plan that can go on from `taken` and fits.
+
+    plans : from worst to best. most : milliseconds for the rest of a plan and its labels.
+    risked : milliseconds for the cheapest plan with a network, where only plans without one fit. It comes
+    after a plan that fits, and is stopped if it takes longer.
+    first : milliseconds for the first labels, where nothing was done yet and no plan fits.
+    Returns None where the best plan that fits has been carried out, or where no plan fits.
+    """
+    best, left = _best_that_fits(plans, taken, most) or (None, [])
+    if (best is None or not best.runs_network) and not left:
+        bold = _cheapest_with_network(plans, taken)
+        if bold and _needed(bold, [0]) <= risked:
+            return bold.step(0)
+    if best is None and not taken:
+        quick = first_labels(plans)
+        return quick.step(0) if quick and _needed(quick, [0]) <= first else None
+    if best is None or not left:
+        return None
+    needed = _needed(best, left)
+    premium = min(INSURANCE * needed, most - needed) if best.begins_anew and not taken else 0.0
+    return next((plan.step(0) for plan in reversed(plans) if plan.insures_for(premium)), best.step(left[0]))
+
+
+def first_labels(plans: Sequence[Priced]) -> Priced | None:
+    """Return the cheapest plan of one action that runs no network; it cannot take much longer than usual."""
+    quick = (plan for plan in plans if not plan.runs_network and plan.begins_anew and len(plan.costs) == 1)
+    return min(quick, key=lambda plan: plan.costs[0] + plan.rest_ms, default=None)
+
+
+def _cheapest_with_network(plans: Sequence[Priced], taken: tuple[int, ...]) -> Priced | None:
+    """The cheapest plan of one action that runs a network; None if a network has run."""
+    poor = {action for plan in plans if not plan.runs_network for action in plan.plan.actions}
+    if not poor.issuperset(taken):
+        return None
+    single = (plan for plan in plans if plan.runs_network and plan.begins_anew and len(plan.costs) == 1)
+    return next(single, None)
+
+
+def _best_that_fits(
+    plans: Sequence[Priced], taken: tuple[int, ...], most: float
+) -> tuple[Priced, list[int]] | None:
+    """The best plan that was carried out or still fits, and what is left of it."""
+    for priced in reversed(plans):
+        left = priced.left(taken)
+        if left is not None and (not left or _needed(priced, left) <= most):
+            return priced, left
+    return None
+
+
+def _needed(priced: Priced, left: Sequence[int]) -> float:
+    """The milliseconds that the rest of a plan takes, labels included."""
+    return sum(priced.costs[place] for place in left) + priced.rest_ms

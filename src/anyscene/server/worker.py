@@ -1,0 +1,213 @@
+"""A worker process: all models loaded and warm, one request at a time; decodes, labels, encodes."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import math
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from anyscene.data.images import decode_image
+from anyscene.engine import Engine, load
+from anyscene.errors import AnysceneError, ImageError
+from anyscene.labeling import Labeling
+from anyscene.processes import end_with_parent
+from anyscene.server import wire
+from anyscene.server.answers import encode, mean_confidence
+from anyscene.server.asks import FORMATS
+from anyscene.server.estimates import Estimates, high_of_sum
+from anyscene.server.live_state import LiveStates
+
+PICTURE_KINDS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
+"""What is decoded; Pillow knows more, with older and less tested decoders."""
+
+WARM_SIZES = ((160, 120), (480, 360), (1600, 1200))
+"""Pictures that stages are measured with before the first request, width and height."""
+
+WARM_BUDGETS_MS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0)
+"""The first of these within which there are labels is what first labels take."""
+
+WARM_ROUNDS = 5
+
+FULL_COLLECTION = 500
+"""After so many requests all garbage is collected, not only the youngest."""
+
+
+def run(end: socket.socket, models: Mapping[str, str], most_pixels: int) -> None:
+    """Serve until the other end of the connection closes."""
+    # Signals are meant for the parent, which lets us finish what was taken.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    try:
+        engines = {name: load(path) for name, path in models.items()}
+        worker = _Worker(engines, most_pixels)
+        measured = worker.warm_up()
+    except AnysceneError as error:
+        end.sendall(wire.pack({"failed": str(error)}))
+        return
+    gc.collect()
+    gc.freeze()  # what is loaded stays; collections need not look at it
+    gc.disable()
+    about = {name: _about(engine) for name, engine in engines.items()}
+    end.sendall(wire.pack({"ready": about, "measured": measured}))
+    with contextlib.suppress(EOFError, ConnectionError, BrokenPipeError):
+        served = 0
+        while True:
+            head, data = wire.receive(end)
+            received = time.perf_counter()
+            if "close" in head:
+                worker.live.close(head["close"])
+                continue
+            reply, body = worker.serve(head, data, received)
+            end.sendall(wire.pack({**reply, "id": head["id"], "sent": time.perf_counter()}, body))
+            del data, body
+            served += 1
+            gc.collect(2 if served % FULL_COLLECTION == 0 else 1)  # between requests, never inside of one
+
+
+def _about(engine: Engine) -> dict[str, Any]:
+    classes = engine.classes
+    return {"classes": list(classes.names), "palette": np.asarray(classes.palette).tolist()}
+
+
+class _Worker:
+    """What a worker keeps from request to request."""
+
+    def __init__(self, engines: Mapping[str, Engine], most_pixels: int) -> None:
+        self.live = LiveStates()
+        self._engines = engines
+        self._most_pixels = most_pixels
+        self._estimates = Estimates()
+
+    def warm_up(self) -> list[tuple[str, str, int, float]]:
+        """Run all that requests run, and measure it: (stage, kind, pixels, milliseconds)."""
+        measured = []
+        for width, height in WARM_SIZES:
+            image = _scene(width, height)
+            pixels = width * height
+            for name in ("JPEG", "PNG", "WEBP", "BMP"):
+                data = _packed(image, name)
+                ms = _time(partial(decode_image, data, self._most_pixels, PICTURE_KINDS))
+                measured.append(("decode", name.lower(), pixels, ms))
+            for name, engine in self._engines.items():
+                measured.append(("first", name, pixels, _first_labels_ms(engine, image)))
+                labeling = engine.label(image)
+                measured.append(("whole", name, pixels, labeling.cost))
+            for answer in (*FORMATS, "tensor"):
+                ms = _time(partial(encode, labeling, image, answer))
+                measured.append(("encode", answer, pixels, ms))
+        self._estimates = Estimates(measured)
+        return measured
+
+    def serve(self, head: dict[str, Any], data: bytearray, received: float) -> tuple[dict[str, Any], bytes]:
+        """Answer one request; whatever is wrong with it is told, not raised."""
+        try:
+            image = self._decode(head, data)
+        except ImageError as error:
+            return {"error": str(error), "status": 400, "reason": "wrong"}, b""
+        try:
+            return self._answer(head, image, received)
+        except AnysceneError as error:
+            return {"error": str(error), "status": 400, "reason": "wrong"}, b""
+        except MemoryError:
+            message = "there is too little memory for this picture; scale it down"
+            return {"error": message, "status": 413, "reason": "too large"}, b""
+        except Exception as error:  # a defect of ours: told to whoever runs the server, not to the client
+            print(f"anyscene: a request failed: {error!r}", file=sys.stderr, flush=True)
+            return {"error": "the server failed on this request", "status": 500, "reason": "failed"}, b""
+
+    def _decode(self, head: dict[str, Any], data: bytearray) -> NDArray[np.uint8]:
+        if head["kind"] == "raw":
+            return np.frombuffer(data, np.uint8).reshape(head["height"], head["width"], 3)
+        return decode_image(bytes(data), self._most_pixels, PICTURE_KINDS)
+
+    def _answer(
+        self, head: dict[str, Any], image: NDArray[np.uint8], received: float
+    ) -> tuple[dict[str, Any], bytes]:
+        decoded = time.perf_counter()
+        pixels, answer = image.shape[0] * image.shape[1], head["answer"]
+        budget = self._budget(head, pixels, decoded)
+        labeling = self._label(head, image, budget)
+        labelled = time.perf_counter()
+        confidence = mean_confidence(labeling)
+        body = encode(labeling, image, answer)
+        encoded = time.perf_counter()
+        stages = {
+            "decode": (decoded - received) * 1e3,
+            "label": (labelled - decoded) * 1e3,
+            "encode": (encoded - labelled) * 1e3,
+        }
+        self._estimates.note("encode", answer, pixels, stages["encode"])
+        if budget is not None:
+            self._estimates.note("overrun", "", 1, max(0.0, stages["label"] - budget))
+        return {
+            "received": received,
+            "stages": stages,
+            "pixels": pixels,
+            "size": [image.shape[1], image.shape[0]],
+            "budget_ms": budget,
+            "plan": [step.action for step in labeling.trace],
+            "steps": [round(step.actual_ms, 3) for step in labeling.trace],
+            "confidence": confidence,
+            "is_prior": labeling.is_prior,
+        }, body
+
+    def _budget(self, head: dict[str, Any], pixels: int, now: float) -> float | None:
+        """What is left for labeling, in milliseconds; None for as long as it pays."""
+        budget = math.inf if head["label_ms"] is None else float(head["label_ms"])
+        if head["finish_by"] is not None:
+            after = (self._estimates.of("encode", head["answer"], pixels), self._estimates.of("overrun", ""))
+            budget = min(budget, max(0.0, (head["finish_by"] - now) * 1e3 - high_of_sum(after)))
+        return None if math.isinf(budget) else budget
+
+    def _label(self, head: dict[str, Any], image: NDArray[np.uint8], budget: float | None) -> Labeling:
+        engine = self._engines[head["model"]]
+        if head["session"] is not None:
+            return self.live.label(head["session"], engine, image, budget)
+        return engine.label(image, budget, until=head["until"], confidence=True)
+
+
+def _time(call: Callable[[], object]) -> float:
+    """The median of some calls, in milliseconds, after one that does not count."""
+    call()
+    spent = []
+    for _ in range(WARM_ROUNDS):
+        begun = time.perf_counter()
+        call()
+        spent.append((time.perf_counter() - begun) * 1e3)
+    return float(np.median(spent))
+
+
+def _first_labels_ms(engine: Engine, image: NDArray[np.uint8]) -> float:
+    """The shortest budget within which an engine has more to say than how frequent classes are."""
+    for budget in WARM_BUDGETS_MS:
+        if not any(engine.label(image, budget, confidence=True).is_prior for _ in range(3)):
+            return budget
+    return engine.label(image).cost
+
+
+def _scene(width: int, height: int) -> NDArray[np.uint8]:
+    """A picture that compresses about as photos do: coarse shapes under fine noise."""
+    random = np.random.default_rng(0)
+    coarse = Image.fromarray(random.integers(0, 256, (9, 12, 3), dtype=np.uint8)).resize((width, height))
+    noise = random.normal(0, 8, (height, width, 1))
+    return np.clip(np.asarray(coarse) + noise, 0, 255).astype(np.uint8)
+
+
+def _packed(image: NDArray[np.uint8], kind: str) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, kind)
+    return file.getvalue()

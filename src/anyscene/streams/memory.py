@@ -1,0 +1,72 @@
+"""`Memory`: what is believed about the frame at hand, and how far it can be trusted, cell by cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.streams.motion import Motion, move
+
+KEEP = 0.5
+"""How much of its trust older evidence keeps when newer comes, so that trust never grows beyond 2."""
+
+LEAST_TRUST = 0.02
+"""Where trust is lower, labels would be noise: beliefs keep at least so much of their strength."""
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """Beliefs about the cells of a frame.
+
+    scores : log-beliefs but for something that all classes share, float32[h, w, C]. trust : float32[h, w]; 1
+    is what one run at the finest size is worth. seen_ms : when the newest frame that was looked at arrived.
+    moved : how far the image moved since then, in widths of the frame.
+    """
+
+    scores: NDArray[np.float32]
+    trust: NDArray[np.float32]
+    seen_ms: float
+    moved: float = 0.0
+
+
+def moved(memory: Memory, motion: Motion) -> Memory:
+    """Take beliefs along to the next frame; they lose trust where the image does not match."""
+    return Memory(
+        move(memory.scores, motion),
+        move(memory.trust, motion) * motion.match,
+        memory.seen_ms,
+        memory.moved + motion.speed,
+    )
+
+
+def merged(older: Memory | None, newer: Memory) -> Memory:
+    """Mix two memories of the same frame by their trust."""
+    if older is None:
+        return newer
+    kept = KEEP * older.trust
+    total = kept + newer.trust
+    share = kept / np.maximum(total, np.float32(1e-6))
+    scores = newer.scores + share[..., None] * (older.scores - newer.scores)
+    newest = newer if newer.seen_ms >= older.seen_ms else older
+    return Memory(scores, total, newest.seen_ms, newest.moved)
+
+
+def shown(memory: Memory) -> NDArray[np.float32]:
+    """Log-beliefs as they are painted: what is not trusted gives way to neighbours of like colour."""
+    return memory.scores * np.clip(memory.trust, LEAST_TRUST, 1.0)[..., None]
+
+
+def entropy(memory: Memory) -> float:
+    """The mean entropy of the beliefs, in nats."""
+    scores = cv2.resize(memory.scores, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_NEAREST)
+    chances = np.exp(scores - scores.max(axis=2, keepdims=True))
+    chances /= chances.sum(axis=2, keepdims=True)
+    return float(-(chances * np.log(np.maximum(chances, 1e-9))).sum(axis=2).mean())
+
+
+def doubt(memory: Memory) -> float:
+    """How little the beliefs are trusted on the whole, from 1 for nothing known down to 1/3."""
+    return float((1 / (1 + memory.trust)).mean())

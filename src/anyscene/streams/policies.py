@@ -1,0 +1,157 @@
+"""Who decides when to look and how closely: one protocol for the learned stream policy and its rivals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyscene.policy.stream_section import StreamSection
+
+NOTHING = 0
+"""The action that leaves beliefs as they are; action k is the k-th look, from the smallest to the finest."""
+
+
+SETTLED_DOUBT = 1 / 3
+"""How much beliefs are doubted (`memory.doubt`) after many looks at what does not move."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that a stream policy may look at when a frame has come.
+
+    age_ms : since the newest frame that was looked at arrived. moved : how far the image moved since then, in
+    widths of the frame. doubted : the share of trust that beliefs lack. entropy : of the beliefs, in nats.
+    frames : how many came since the last look. income_ms : CPU time that may be spent a frame, on average.
+    costs_ms : of each action, float64[A]. offered : bool[A], actions that the credit pays for; NOTHING always
+    is one.
+    """
+
+    age_ms: float
+    moved: float
+    doubted: float
+    entropy: float
+    frames: int
+    income_ms: float
+    costs_ms: NDArray[np.float64]
+    offered: NDArray[np.bool_]
+
+    @property
+    def features(self) -> NDArray[np.float64]:
+        """What Q̂ is a linear function of, float64[F], in the order of FEATURES."""
+        way = min(self.moved, 1.0)
+        age = min(self.age_ms / 1e3, 2.0) if way > 0 else 0.0  # what does not move does not age
+        lacking = max(0.0, self.doubted - SETTLED_DOUBT)
+        return np.array([age, way, lacking, lacking * self.entropy, way * self.entropy])
+
+
+class StreamPolicy(Protocol):
+    """Picks an offered action for each frame."""
+
+    def choose(self, situation: Situation) -> int:
+        """Return the index of an offered action."""
+        ...
+
+
+@dataclass(frozen=True)
+class FixedPeriod:
+    """The same look every few frames (S-M); where the credit does not pay for it, as soon as it does."""
+
+    look: int
+    period: int
+
+    def choose(self, situation: Situation) -> int:
+        """Return the look when it is due and offered."""
+        due = situation.frames >= self.period and situation.offered[self.look]
+        return self.look if due else NOTHING
+
+
+@dataclass(frozen=True)
+class DoubtThreshold:
+    """One look whenever beliefs are doubted by more than a level; for models without a stream policy."""
+
+    look: int
+    level: float
+
+    def choose(self, situation: Situation) -> int:
+        """Return the look when beliefs are doubted and it is offered."""
+        return self.look if situation.doubted > self.level and situation.offered[self.look] else NOTHING
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedStreamPolicy:
+    """The action that saves most loss over the frames to come, less its price (D-NM).
+
+    pool : the looks to choose among. coefficients : float64[len(pool), F], Q̂(s, a) =
+    coefficients[a]·features(s), the loss that a look saves over the frames to come. prices : float64[P], from
+    low to high, the loss that one millisecond of CPU time must save. spends : float64[P], the CPU
+    milliseconds a frame that the policy spends at each price, from much to little.
+    """
+
+    pool: tuple[int, ...]
+    coefficients: NDArray[np.float64]
+    prices: NDArray[np.float64]
+    spends: NDArray[np.float64]
+
+    @classmethod
+    def of_section(cls, section: StreamSection) -> LearnedStreamPolicy:
+        """The policy that a model file holds."""
+        return cls(
+            section.pool, np.array(section.coefficients), np.array(section.prices), np.array(section.spends)
+        )
+
+    def to_section(self) -> StreamSection:
+        """The policy as a model file holds it."""
+        return StreamSection(
+            pool=self.pool,
+            coefficients=tuple(tuple(row) for row in self.coefficients.tolist()),
+            prices=tuple(self.prices.tolist()),
+            spends=tuple(self.spends.tolist()),
+        )
+
+    def price(self, income_ms: float) -> float:
+        """The lowest price at which the policy spends no more than it may."""
+        return float(self.prices[min(int(np.sum(self.spends > income_ms)), len(self.prices) - 1)])
+
+    def choose(self, situation: Situation) -> int:
+        """Return the offered action of the largest gain."""
+        saved = self.coefficients @ situation.features
+        return best_look(self.pool, saved, self.price(situation.income_ms), situation)
+
+
+class RandomStreamPolicy:
+    """Any offered action (RS). share : how often it looks at all."""
+
+    def __init__(self, random: np.random.Generator, share: float = 0.5) -> None:
+        self._random = random
+        self._share = share
+
+    def choose(self, situation: Situation) -> int:
+        """Return NOTHING or a random look."""
+        looks = np.flatnonzero(situation.offered[1:]) + 1
+        looks_now = len(looks) > 0 and self._random.random() < self._share
+        return int(self._random.choice(looks)) if looks_now else NOTHING
+
+
+@dataclass(frozen=True)
+class OraclePolicy:
+    """The look that truly saves most, less its price. savings : with the truth in hand, by look."""
+
+    pool: tuple[int, ...]
+    savings: Callable[[], NDArray[np.float64]]
+    price: float
+
+    def choose(self, situation: Situation) -> int:
+        """Return the offered look of the largest true gain."""
+        return best_look(self.pool, self.savings(), self.price, situation)
+
+
+def best_look(pool: tuple[int, ...], savings: NDArray[np.float64], price: float, situation: Situation) -> int:
+    """The offered look that saves most beyond its price; NOTHING where none does."""
+    looks = np.array(pool)
+    gains = np.where(situation.offered[looks], savings - price * situation.costs_ms[looks], 0.0)
+    best = int(np.argmax(gains))
+    return pool[best] if gains[best] > 0 else NOTHING

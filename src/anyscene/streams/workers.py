@@ -1,0 +1,159 @@
+"""Who looks between frames: a thread by the clock, or a stand-in for one by the frames' time stamps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Condition, Thread
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Job = Callable[[], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """What became of a job. scores : None where it failed; `error` then says why. cpu_ms : what it took."""
+
+    scores: NDArray[np.float32] | None
+    cpu_ms: float
+    error: BaseException | None = None
+
+
+class Worker(Protocol):
+    """Does one job at a time."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job was submitted that was neither collected nor set aside."""
+        ...
+
+    def submit(self, job: Job, now_ms: float, cost_ms: float) -> None:
+        """Begin a job while none is under way. cost_ms : what it is expected to take."""
+        ...
+
+    def collect(self, now_ms: float) -> Finished | None:
+        """Return the job's result, once, when it is done."""
+        ...
+
+    def set_aside(self) -> None:
+        """Forget the job; its result will not be collected."""
+        ...
+
+    def close(self) -> None:
+        """Stop for good."""
+        ...
+
+
+class ThreadWorker:
+    """A thread that works while nobody waits for it."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._job: Job | None = None
+        self._running = False
+        self._forgotten = False
+        self._finished: Finished | None = None
+        self._closed = False
+        self._thread: Thread | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job is waiting, under way, or done and not collected."""
+        with self._changed:
+            return self._job is not None or self._running or self._finished is not None
+
+    def submit(self, job: Job, now_ms: float, cost_ms: float) -> None:
+        """Hand a job to the thread; the first one starts it, and so does the first after its death."""
+        with self._changed:
+            self._job = job
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = Thread(target=self._work, name="anyscene stream", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def collect(self, now_ms: float) -> Finished | None:
+        """Return what is done."""
+        with self._changed:
+            finished, self._finished = self._finished, None
+            if (
+                finished is None
+                and self._running
+                and self._thread is not None
+                and not self._thread.is_alive()
+            ):
+                self._running = False
+                return Finished(None, 0.0, RuntimeError("its thread ended"))
+            return finished
+
+    def set_aside(self) -> None:
+        """Drop a job that waits or is done; what is under way runs to its end, for nothing."""
+        with self._changed:
+            self._job = self._finished = None
+            self._forgotten = self._running
+
+    def close(self) -> None:
+        """End the thread, after the job that is under way."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while self._job is None and not self._closed:
+                    self._changed.wait()
+                if self._closed or self._job is None:
+                    return
+                job, self._job, self._running, self._forgotten = self._job, None, True, False
+            finished = _done(job)
+            with self._changed:
+                self._running = False
+                if not self._forgotten:
+                    self._finished = finished
+
+
+class StampedWorker:
+    """Does jobs when they are submitted, and hands them out when they are done by the frames' stamps."""
+
+    def __init__(self) -> None:
+        self._finished: Finished | None = None
+        self._due_ms = 0.0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job was not collected."""
+        return self._finished is not None
+
+    def submit(self, job: Job, now_ms: float, cost_ms: float) -> None:
+        """Do a job."""
+        self._finished = _done(job)
+        self._due_ms = now_ms + cost_ms
+
+    def collect(self, now_ms: float) -> Finished | None:
+        """Return the job that is done by now."""
+        if self._finished is None or now_ms < self._due_ms:
+            return None
+        finished, self._finished = self._finished, None
+        return finished
+
+    def set_aside(self) -> None:
+        """Forget the job."""
+        self._finished = None
+
+    def close(self) -> None:
+        """Do nothing: no thread is to be stopped."""
+
+
+def _done(job: Job) -> Finished:
+    begun = time.thread_time()
+    try:
+        scores = job()
+    except Exception as error:
+        return Finished(None, (time.thread_time() - begun) * 1e3, error)
+    return Finished(scores, (time.thread_time() - begun) * 1e3)

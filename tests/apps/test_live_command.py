@@ -1,0 +1,136 @@
+"""`anyscene live` and `anyscene label --live`: streams at the command line."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from anyscene.apps.live import Newest
+from anyscene.apps.video import VideoWriter, read_frames, read_stamped_frames
+from anyscene.data.camera_paths import PathFrames, camera_path
+from anyscene.errors import ImageError
+from anyscene.marks import is_ours
+
+av = pytest.importorskip("av")
+FRAMES = 12
+
+
+@pytest.fixture(scope="module")
+def drive(streets, tmp_path_factory):
+    """A video of a camera that pans over a generated street."""
+    path = tmp_path_factory.mktemp("drive") / "drive.mp4"
+    frames = PathFrames(
+        streets.split("val")[0], camera_path("pan", 0.01, FRAMES, np.random.default_rng(0)), 0
+    )
+    with VideoWriter(path, "overlay", 20.0) as video:
+        for scene in frames:
+            video.add(scene.image)
+    return path
+
+
+def run(*arguments):
+    from typer.testing import CliRunner
+
+    from anyscene.apps.main import app
+
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    return result
+
+
+def test_a_video_of_ids_loses_nothing(tmp_path):
+    ids = np.random.default_rng(0).integers(0, 256, (5, 31, 47)).astype(np.uint8)
+    with VideoWriter(tmp_path / "ids.mkv", "ids", 25.0) as video:
+        for each in ids:
+            video.add(each)
+    found = [frame[..., 0] for frame in read_frames(tmp_path / "ids.mkv")]
+    assert (np.array(found) == ids).all()
+    assert is_ours(tmp_path / "ids.mkv")
+
+
+def test_frames_come_with_their_times(drive):
+    stamps = [stamp for stamp, _ in read_stamped_frames(drive)]
+    assert len(stamps) == FRAMES
+    assert np.allclose(np.diff(stamps), 50.0, atol=1.0)
+    assert is_ours(drive)
+
+
+def test_a_video_that_was_not_finished_is_not_there(tmp_path):
+    def stop_in_the_middle():
+        with VideoWriter(tmp_path / "o.mp4", "overlay", 25.0) as video:
+            video.add(np.zeros((32, 32, 3), np.uint8))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        stop_in_the_middle()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_live_plays_a_file_and_writes_what_was_asked_for(drive, model_file, tmp_path):
+    result = run(
+        *("live", drive, "--model", model_file, "--budget", "20ms", "-o", tmp_path / "labels"),
+        *("--overlay-video", tmp_path / "o.mp4", "--ids-video", tmp_path / "ids.mkv"),
+        *("--json", tmp_path / "s.json"),
+    )
+    assert result.exit_code == 0, result.output
+    summary = json.loads((tmp_path / "s.json").read_text())
+    assert summary["frames"] + summary["dropped"] == FRAMES
+    pictures = sorted((tmp_path / "labels").glob("*.png"))
+    ids = [frame[..., 0] for frame in read_frames(tmp_path / "ids.mkv")]
+    assert len(pictures) == len(ids) == len(list(read_frames(tmp_path / "o.mp4"))) == summary["frames"]
+    assert (np.asarray(Image.open(pictures[-1])) == ids[-1]).all()
+
+
+def test_label_live_labels_every_frame_and_goes_on_where_it_was(drive, model_file, tmp_path):
+    command = ("label", drive, "--live", "--model", model_file, "--budget", "20ms", "-o", tmp_path / "out")
+    result = run(*command, "--overlay-video", tmp_path / "o.mp4", "--json", tmp_path / "s.json")
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "s.json").read_text())["labelled"] == FRAMES
+    assert len(list(read_frames(tmp_path / "o.mp4"))) == FRAMES
+    (tmp_path / "out" / "drive" / "000005.png").unlink()
+    run(*command, "--json", tmp_path / "s.json")
+    again = json.loads((tmp_path / "s.json").read_text())
+    assert (again["labelled"], again["labelled_before"]) == (1, FRAMES - 1)
+
+
+def test_an_overlay_video_needs_one_video_and_live(drive, model_file, tmp_path):
+    from anyscene.errors import ConfigError
+
+    with pytest.raises(ConfigError, match="exactly one video"):
+        run(
+            "label",
+            drive,
+            "--model",
+            model_file,
+            "-o",
+            tmp_path / "out",
+            "--overlay-video",
+            tmp_path / "o.mp4",
+        )
+
+
+def test_a_source_that_is_not_there_is_one_sentence(model_file, tmp_path):
+    with pytest.raises(ImageError, match="no such file"):
+        run("live", tmp_path / "none.mp4", "--model", model_file)
+
+
+def test_frames_that_nobody_takes_are_dropped_and_counted():
+    frames = [np.full((2, 2, 3), number, np.uint8) for number in range(6)]
+    with Newest(iter(frames)) as newest:
+        time.sleep(0.2)
+        last = newest.take()
+        assert last[0, 0, 0] == 5
+        assert newest.take() is None
+        assert newest.dropped == 5
+
+
+def test_what_stops_a_source_is_kept_to_be_told():
+    def breaks():
+        yield np.zeros((2, 2, 3), np.uint8)
+        raise ImageError("unplugged")
+
+    with Newest(breaks()) as newest:
+        taken = [newest.take(), newest.take()]
+    assert taken[1] is None
+    assert str(newest.problem) == "unplugged"

@@ -1,0 +1,211 @@
+"""The long campaign: `python -m tests.hostile.campaign --minutes 30`, or `make hostile`.
+
+Cases are numbered and seeded, and each writes one line to a journal: a campaign that was stopped goes on. At
+the end it prints what came of all cases so far.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tests.hostile import runs
+from tests.hostile.attacks import ATTACKS, forged
+from tests.hostile.forge import MODELS, take_apart
+from tests.hostile.mutators import damaged_file, forged_file
+from tests.hostile.pictures import KINDS, write_large
+from tests.hostile.trained import pictures, small_model
+from tests.hostile.wards import Ward
+
+BAD = ("message", "nonsense", "traceback", "crash", "hang", "memory", "lost", "orphan", "stale", "different")
+GOOD = ("refused", "equal", "other")
+MOST_MEMORY = 2 * 2**30
+
+LASTING = ("kill or SIGTERM", "disk that fails once")
+"""Groups whose cases are compared with a run that is kept beside them."""
+
+Case = Callable[[Path, np.random.Generator, int], dict]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases of a kind. count : how many there are in all. share : of the time."""
+
+    name: str
+    count: int
+    share: float
+    case: Case
+
+
+def opened(kind: str, suffix: str, make: Callable[[np.random.Generator, int], bytes], whole: bytes) -> Case:
+    """Cases that a victim opens; what gives the same as the whole file is equal to it."""
+    ward = Ward(kind)
+    expected: list[str] = []
+
+    def case(place: Path, random: np.random.Generator, number: int) -> dict:
+        path = place / f"0123456789abcdef{suffix}"
+        if not expected:
+            path.write_bytes(whole)
+            expected.append(ward.open(path).get("digest", "none"))
+        path.write_bytes(make(random, number))
+        found = ward.open(path)
+        if found["verdict"] == "accepted":
+            found["verdict"] = "equal" if found["digest"] == expected[0] else "other"
+        if found.get("peak", 0) > MOST_MEMORY:
+            found["verdict"] = "memory"
+        return found
+
+    return case
+
+
+def files(kind: str, path: Path, count: int, share: float) -> Iterator[Group]:
+    """Half of the cases of a model or backbone: signed by an attacker, and damaged by accident."""
+    whole, parts = path.read_bytes(), take_apart(path)
+    name = path.name.split(".")[0][:12]
+    for how, make in {
+        "signed": lambda random, number: forged_file(parts, random),
+        "damaged": lambda random, number: damaged_file(whole, random),
+    }.items():
+        case = opened(kind, path.suffix, make, whole)
+        yield Group(f"{kind} {name}, {how}", count // 2, share / 2, case)
+
+
+def groups(state: Path) -> list[Group]:
+    """All that is tried."""
+    camvid, trees = MODELS / "camvid.anyscene", small_model(state)
+    plain = small_model(state, ("color", "position"))
+    attacks, good = list(ATTACKS.values()), pictures()
+    kinds = list(good.items())
+    folder, _ = runs.damaged_pictures(state / "kills" / "source", np.random.default_rng(0), 0)
+    for number in range(12):
+        (folder / f"{number}.png").write_bytes(good["png"])
+
+    def named(random: np.random.Generator, number: int) -> bytes:
+        return forged(attacks[number % len(attacks)], take_apart(camvid))
+
+    def picture(random: np.random.Generator, number: int) -> bytes:
+        return damaged_file(kinds[number % len(kinds)][1], random)
+
+    def large(place: Path, random: np.random.Generator, number: int) -> dict:
+        found = huge.open(write_large(place / "large.png", KINDS[number % len(KINDS)], 9_900))
+        too_large = found.get("peak", 0) > MOST_MEMORY
+        return {**found, "verdict": "memory" if too_large else found["verdict"].replace("accepted", "equal")}
+
+    def labelled(workers: int, make: Callable) -> Case:
+        return lambda place, random, number: runs.label_folder(plain, *make(place, random), workers)
+
+    huge = Ward("picture", seconds=120)
+    from anyscene.costs.calibration_file import CHECKSUM, _checksum
+    from anyscene.costs.steps import CostModel, StepCost
+
+    steps = {f"step {number}": StepCost(0.1 * number, 1e-6, 1e-5, 1.3) for number in range(40)}
+    document = CostModel("0123456789abcdef", steps).to_json()
+    calibration = json.dumps({**document, CHECKSUM: _checksum(document)}, indent=1).encode()
+
+    def calibrations(random: np.random.Generator, number: int) -> bytes:
+        return damaged_file(calibration, random)
+
+    from tests.hostile.victim import kept_features
+
+    features = kept_features()
+    return [
+        Group(
+            "model, named attacks", len(ATTACKS), 1, opened("model", ".anyscene", named, camvid.read_bytes())
+        ),
+        *files("model", camvid, 4000, 6),
+        *files("model", trees, 4000, 6),
+        *files("backbone", MODELS / "camvid.backbone", 2000, 3),
+        Group("picture", 2000, 2, opened("picture", "", picture, good["png"])),
+        Group("picture of 98 MP", len(KINDS), 1, large),
+        Group("folder of 40 pictures, 1 worker", 25, 1.5, labelled(1, runs.damaged_pictures)),
+        Group("folder of 40 pictures, 2 workers", 25, 1.5, labelled(2, runs.damaged_pictures)),
+        Group("folder of 6 videos, 2 workers", 50, 1.5, labelled(2, runs.damaged_videos)),
+        Group("calibration", 500, 0.5, opened("calibration", ".json", calibrations, calibration)),
+        Group(
+            "feature cache",
+            500,
+            1,
+            opened("features", ".npy", lambda random, number: damaged_file(features, random), features),
+        ),
+        Group(
+            "kill or SIGTERM",
+            100,
+            3,
+            lambda place, random, number: runs.killed(place, random, plain, folder),
+        ),
+        Group(
+            "disk that fails once",
+            3 * 60,
+            3,
+            lambda place, random, number: runs.on_failing_disk(place, number, plain, folder),
+        ),
+    ]
+
+
+def main() -> None:
+    """Run, or go on with, a campaign."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--state", type=Path, default=Path("hostile-state"), help="folder of the journal")
+    parser.add_argument("--only", default="", help="groups whose names contain this")
+    options = parser.parse_args()
+    state = options.state.resolve()
+    state.mkdir(parents=True, exist_ok=True)
+    os.environ["ANYSCENE_CACHE"] = str(state / "cache")
+    journal = state / f"journal-{options.seed}.jsonl"
+    done = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+    known = {(line["group"], line["case"]) for line in done}
+    shutil.rmtree(state / "kills", ignore_errors=True)
+    chosen = [group for group in groups(state) if options.only in group.name]
+    spent = Counter({group.name: 0.0 for group in chosen})
+    waiting = {
+        group.name: iter([case for case in range(group.count) if (group.name, case) not in known])
+        for group in chosen
+    }
+    ends = time.monotonic() + 60 * options.minutes
+    with journal.open("a") as file:
+        while chosen and time.monotonic() < ends:
+            group = min(chosen, key=lambda one: spent[one.name] / one.share)  # whose turn it is
+            number = next(waiting[group.name], None)
+            if number is None:
+                chosen.remove(group)
+                continue
+            begun = time.monotonic()
+            place = state / "kills" / f"{os.getpid()}-{number}" if group.name in LASTING else state / "case"
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            random = np.random.default_rng([options.seed, sum(group.name.encode()), number])
+            line = {"group": group.name, "case": number, **group.case(place, random, number)}
+            spent[group.name] += time.monotonic() - begun
+            done.append(line)
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            if line["verdict"] in BAD:
+                print(f"{group.name} {number}: {line['verdict']} {line.get('text', '')}", file=sys.stderr)
+    print(table(done))
+    sys.exit(any(line["verdict"] in BAD for line in done))
+
+
+def table(done: list[dict]) -> str:
+    """What came of all cases, one line a group."""
+    heads = ("tried", *GOOD, *BAD)
+    rows = []
+    for name in dict.fromkeys(line["group"] for line in done):
+        found = Counter(line["verdict"] for line in done if line["group"] == name)
+        rows.append((name, found.total(), *(found[verdict] for verdict in (*GOOD, *BAD))))
+    lines = [f"{'':34}" + "".join(f"{head:>10}" for head in heads)]
+    lines += [f"{name:34}" + "".join(f"{number or '-':>10}" for number in numbers) for name, *numbers in rows]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

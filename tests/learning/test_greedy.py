@@ -1,0 +1,100 @@
+"""The greedy sequence of the paper's setting: honest lines, and steps that pay on images that are unseen."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from anyscene.learning.advancing import Crowd
+from anyscene.learning.boosting import BoostingSettings
+from anyscene.learning.cross_fit import FOLDS, RUNS, folds_of_runs
+from anyscene.learning.greedy import GreedySettings, Step, fit_chains, greedy_course, take
+from anyscene.learning.leaves import draw_leaves, layout_of
+from anyscene.model.actions import Split, Update
+from anyscene.model.chain import PARENT_BELIEF
+from anyscene.model.loss import Truth
+from tests.worlds import SETS, some_costs
+
+SETTINGS = GreedySettings(
+    sizes=(2, 4),
+    steps=5,
+    samples=4000,
+    screening_samples=2000,
+    boosting=BoostingSettings(depth=2, least_curvature=3.0, regularisation=5.0, column_share=0.5),
+)
+
+
+@pytest.fixture(scope="module")
+def crowd(corpus):
+    return Crowd(corpus, corpus.fit, folds_of_runs(len(corpus.fit)), some_costs())
+
+
+@pytest.fixture(scope="module")
+def course(crowd):
+    return greedy_course(crowd, SETTINGS, np.random.SeedSequence(0))
+
+
+def test_folds_are_runs_of_neighbours():
+    folds = folds_of_runs(120)
+    assert set(folds) == set(range(FOLDS))
+    assert np.count_nonzero(np.diff(folds)) == FOLDS * RUNS - 1
+
+
+def test_every_proposal_lowers_the_cross_entropy_of_unseen_images(course):
+    entropies = [measured.cross_entropy for measured in course.record]
+    assert len(entropies) > 2
+    assert entropies == sorted(entropies, reverse=True)
+    assert {type(step.action) for step in course.steps} == {Split, Update}
+
+
+def test_costs_rise_and_a_sequence_ends_with_an_update(course):
+    costs = [measured.cost for measured in course.record]
+    assert costs == sorted(costs)
+    assert isinstance(course.steps[-1].action, Update)
+
+
+def test_same_seed_same_course(crowd, course):
+    again = greedy_course(crowd, SETTINGS, np.random.SeedSequence(0))
+    assert [step.action for step in again.steps] == [step.action for step in course.steps]
+    for one, other in zip(course.steps[-1].chains, again.steps[-1].chains, strict=True):
+        np.testing.assert_array_equal(one.value, other.value)
+
+
+def test_a_line_knows_nothing_of_the_fold_that_it_leaves_out(crowd):
+    def wrong(example):
+        mass = np.ascontiguousarray(example.truth.mass[:, ::-1])
+        return replace(example, truth=Truth(mass, example.truth.impurity))
+
+    out = 1
+    examples = tuple(wrong(e) if f == out else e for e, f in zip(crowd.examples, crowd.folds, strict=True))
+    misled = replace(crowd, examples=examples)
+    layout, sources = layout_of(crowd.corpus), (PARENT_BELIEF, *range(len(SETS)))
+    fitted = []
+    for images in (crowd, misled):
+        lines = images.start()
+        for _ in range(2):
+            lines = take(images, lines, Step(Split(0.0)))
+        random = np.random.default_rng(0)
+        fitted.append(fit_chains(images, lines, sources, None, layout, SETTINGS, random))
+    np.testing.assert_array_equal(fitted[0][out].value, fitted[1][out].value)
+    assert not np.array_equal(fitted[0][-1].value, fitted[1][-1].value)
+
+
+def test_rows_are_active_leaves_and_weigh_one_on_average(crowd):
+    lines = take(crowd, crowd.start(), Step(Split(0.0)))
+    random = np.random.default_rng(0)
+    leaves = draw_leaves(crowd.corpus, crowd.examples, lines[0], crowd.folds, 10**9, random)
+    active = sum(int(state.active.sum()) for state in lines[0])
+    assert 0.5 * active < len(leaves.truth) <= active
+    assert leaves.weight.mean() == pytest.approx(1.0, rel=1e-5)
+    labelled = sum(float(e.truth.mass[0].sum()) for e in crowd.examples)
+    assert leaves.share.sum() == pytest.approx(labelled, rel=1e-4)
+
+
+def test_chains_with_a_new_set_look_at_it(crowd):
+    lines = take(crowd, crowd.start(), Step(Split(0.0)))
+    layout = layout_of(crowd.corpus)
+    random = np.random.default_rng(0)
+    for new in range(len(SETS)):
+        for chain in fit_chains(crowd, lines, range(len(SETS)), new, layout, SETTINGS, random):
+            assert chain.sets_of(1, len(SETS))[new]

@@ -1,0 +1,153 @@
+import json
+import re
+import time
+from io import BytesIO
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.server.conftest import packed
+
+
+def label(server, data, query="", **headers):
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.post(f"{server.url}/v1/label{query}", content=data, headers=named, timeout=30)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nobody_else_came_of_late():
+    time.sleep(2.5)  # budgets are shared with those who came within the last two seconds
+
+
+@pytest.fixture
+def client(server):
+    with httpx.Client(base_url=server.url, timeout=30) as opened:
+        yield opened
+
+
+def test_the_answer_is_a_palette_png_of_ids(server, engine, scene, photo):
+    answer = label(server, photo)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "image/png"
+    ids = np.asarray(Image.open(BytesIO(answer.content)))
+    assert (ids == engine.label(scene).labels).mean() > 0.99
+
+
+def test_headers_tell_what_was_done(server, photo):
+    headers = label(server, photo, "?budget=900ms").headers
+    stages = dict(re.findall(r"(\w+);dur=([\d.]+)", headers["server-timing"]))
+    assert list(stages) == ["queue", "decode", "label", "encode"]
+    assert headers["anyscene-deadline-met"] == "true"
+    assert 0 < float(headers["anyscene-confidence"]) <= 1
+    assert headers["anyscene-plan"] != "none"
+    assert 0 < float(headers["anyscene-label-budget-ms"]) < 900
+
+
+def test_waiting_and_decoding_are_taken_off_the_budget(server, photo):
+    headers = label(server, photo, x_request_deadline_ms="400").headers
+    stages = {name: float(ms) for name, ms in re.findall(r"(\w+);dur=([\d.]+)", headers["server-timing"])}
+    assert float(headers["anyscene-label-budget-ms"]) < 400 - stages["queue"] - stages["decode"]
+
+
+def test_a_budget_can_count_for_labeling_alone(server, photo):
+    answer = label(server, photo, "?budget=0.2ms&clock=labeling")
+    assert answer.status_code == 200
+    assert float(answer.headers["anyscene-label-budget-ms"]) == 0.2
+    assert "anyscene-deadline-met" not in answer.headers
+
+
+def test_json_npz_and_overlay_agree(server, scene, photo):
+    told = label(server, photo, accept="application/json").json()
+    loaded = np.load(BytesIO(label(server, photo, accept="application/x-npz").content))
+    areas = {one["category_id"] - 1: one["area"] for one in told["annotations"]}
+    assert areas == {index: int((loaded["labels"] == index).sum()) for index in areas}
+    overlay = np.asarray(Image.open(BytesIO(label(server, photo, "?format=overlay").content)))
+    assert overlay.shape == scene.shape
+
+
+def test_forms_are_taken(client, photo):
+    answer = client.post("/v1/label", files={"image": photo}, data={"budget": "1s", "format": "json"})
+    assert answer.status_code == 200
+    assert answer.json()["width"] == 120
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "WEBP", "GIF", "BMP"])
+def test_every_usual_kind_of_picture_is_taken(server, scene, kind):
+    assert label(server, packed(scene, kind)).status_code == 200
+
+
+def test_a_photo_is_turned_upright(server, scene):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # on its side
+    answer = label(server, packed(scene, "JPEG", exif=exif))
+    assert Image.open(BytesIO(answer.content)).size == (90, 120)
+    assert answer.headers["anyscene-size"] == "90x120"
+
+
+@pytest.mark.parametrize(
+    ("data", "query", "status"),
+    [
+        (b"", "", 400),
+        (b"hello", "", 415),
+        (b"photo", "?budget=soon", 400),
+        (b"photo", "?model=other", 404),
+        (b"photo", "?file=/etc/passwd", 400),
+    ],
+)
+def test_what_cannot_be_answered_is_one_clear_sentence(server, photo, data, query, status):
+    answer = label(server, photo if data == b"photo" else data, query)
+    assert answer.status_code == status
+    assert set(answer.json()) == {"error", "reason"}
+    assert "Traceback" not in answer.text
+
+
+def test_a_budget_that_no_labels_fit_in_is_refused_at_once(server, photo):
+    answer = label(server, photo, "?budget=0.05ms")
+    assert answer.status_code == 429
+    assert int(answer.headers["retry-after"]) >= 1
+    assert "0.05 ms" in answer.json()["error"]
+
+
+def test_models_tell_their_classes_and_colours(client, engine):
+    (model,) = client.get("/v1/models").json()["models"]
+    assert model["name"] == "small"
+    assert [one["name"] for one in model["classes"]] == list(engine.classes.names)
+    assert [one["color"] for one in model["classes"]] == np.asarray(engine.classes.palette).tolist()
+
+
+def test_health_and_metrics(server, client, photo):
+    assert client.get("/healthz").status_code == client.get("/readyz").status_code == 200
+    before = server.metric("anyscene_requests_total")
+    label(server, photo, "?budget=1s")
+    label(server, b"nothing")
+    assert server.metric("anyscene_requests_total") == before + 2
+    text = client.get("/metrics").text
+    for name in ("late", "refused", "queue_length", "budget_given", "budget_used", "plans", "workers"):
+        assert f"anyscene_{name}" in text
+
+
+def test_every_answer_has_the_security_headers(client, photo):
+    answers = [client.get("/"), client.get("/nowhere"), client.post("/v1/label", content=photo)]
+    for answer in answers:
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "server" not in answer.headers
+        assert "access-control-allow-origin" not in answer.headers
+
+
+def test_what_is_not_there_is_told_as_json(client):
+    assert client.get("/nowhere").status_code == 404
+    assert client.get("/page/../../../../etc/passwd").status_code == 404
+    assert client.get("/v1/label").status_code == 405
+    assert "error" in client.get("/nowhere").json()
+
+
+def test_the_interface_is_described(client):
+    described = client.get("/openapi.json").json()
+    served = {"/v1/label", "/v1/models", "/healthz", "/readyz", "/metrics", "/v2/models/{name}/infer"}
+    assert served <= described["paths"].keys()
+    page = client.get("/docs").text
+    assert not re.search(r"(src|href)=\"https?://", page)
+    assert json.loads(json.dumps(described))["openapi"].startswith("3.")

@@ -1,0 +1,284 @@
+"""The page in a real browser; screenshots are kept in the folder that ANYSCENE_SCREENSHOTS names, if any."""
+
+import base64
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.server.browser import open_browser
+
+By = pytest.importorskip("selenium.webdriver.common.by", reason="selenium is not installed").By
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+
+DROP = """
+const [data, name, type] = arguments;
+const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+const transfer = new DataTransfer();
+transfer.items.add(new File([bytes], name, { type }));
+const target = document.getElementById("stage");
+for (const kind of ["dragenter", "dragover", "drop"])
+  target.dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+"""
+PASTE = """
+const [data] = arguments;
+const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+const transfer = new DataTransfer();
+transfer.items.add(new File([bytes], "pasted.png", { type: "image/png" }));
+document.dispatchEvent(new ClipboardEvent("paste", { clipboardData: transfer, bubbles: true }));
+"""
+
+
+@pytest.fixture(scope="module")
+def page_server(servers, model_file):
+    """A server of the page's own: budgets are not shared with other tests."""
+    return servers.start(models={"small": str(model_file)})
+
+
+@pytest.fixture(scope="module")
+def downloads(tmp_path_factory):
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="module")
+def opened(downloads):
+    browser = open_browser(downloads)
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def browser(opened, page_server, request):
+    """The page, freshly loaded; whatever a test does, nothing may be wrong in the console after it."""
+    opened.get("about:blank")
+    opened.get_log("browser")
+    opened.get(page_server.url)
+    until(opened, lambda: opened.find_elements(By.CSS_SELECTOR, "#pane-a .model option"))
+    yield opened
+    keep(opened, request.node.name)
+    allowed = request.node.get_closest_marker("refused_requests")
+    entries = [entry for entry in opened.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+    assert not [entry for entry in entries if not (allowed and entry["source"] == "network")]
+
+
+def keep(browser, name):
+    if folder := os.environ.get("ANYSCENE_SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        browser.save_screenshot(f"{folder}/{name}.png")
+
+
+def until(browser, condition, seconds=20):
+    return WebDriverWait(browser, seconds).until(lambda _: condition())
+
+
+def verdict(browser, pane="pane-a"):
+    return browser.find_element(By.CSS_SELECTOR, f"#{pane} .verdict").text
+
+
+def drop(browser, data, name="street.png", kind="image/png"):
+    browser.execute_script(DROP, base64.b64encode(data).decode(), name, kind)
+
+
+def labelled(browser, pane="pane-a"):
+    until(browser, lambda: verdict(browser, pane))
+
+
+def painted(browser):
+    """The alpha of all overlay pixels, summed."""
+    script = """
+    const { width, height } = document.querySelector("#pane-a .labels");
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(document.querySelector("#pane-a .labels"), 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    let sum = 0;
+    for (let index = 3; index < data.length; index += 4) sum += data[index];
+    return sum;
+    """
+    return browser.execute_script(script)
+
+
+def test_a_dropped_photo_is_labelled(browser, photo):
+    drop(browser, photo)
+    labelled(browser)
+    assert painted(browser) == 255 * 120 * 90
+    legend = browser.find_elements(By.CSS_SELECTOR, "#legend button")
+    assert legend
+    shares = [one.find_element(By.CSS_SELECTOR, ".share").text for one in legend]
+    total = sum(float(share.strip("<% ")) for share in shares)
+    assert 98 < total < 102
+
+
+def test_a_pasted_photo_is_labelled(browser, photo):
+    browser.execute_script(PASTE, base64.b64encode(photo).decode())
+    labelled(browser)
+
+
+def test_a_file_can_be_chosen(browser, photo, tmp_path):
+    path = tmp_path / "street.png"
+    path.write_bytes(photo)
+    browser.find_element(By.ID, "file").send_keys(str(path))
+    labelled(browser)
+
+
+def test_examples_are_real_pictures(browser):
+    until(browser, lambda: len(browser.find_elements(By.CSS_SELECTOR, "#examples img")) >= 3)
+    browser.find_element(By.CSS_SELECTOR, "#examples button").click()
+    labelled(browser)
+
+
+def test_the_slider_relabels_while_it_is_dragged(browser, photo, page_server):
+    drop(browser, photo)
+    labelled(browser)
+    before = browser.find_element(By.ID, "budget-value").text
+    requests = page_server.metric("anyscene_requests_total")
+    slider = browser.find_element(By.ID, "budget")
+    chain = ActionChains(browser).click_and_hold(slider)
+    for _ in range(6):
+        chain.move_by_offset(25, 0).pause(0.15)
+    chain.perform()  # still held
+    assert page_server.metric("anyscene_requests_total") >= requests + 3
+    assert browser.find_element(By.ID, "budget-value").text != before
+    ActionChains(browser).release().perform()
+    assert browser.find_elements(By.CSS_SELECTOR, "#curve .line")
+    assert browser.find_elements(By.CSS_SELECTOR, "#bar div")
+
+
+def test_the_slider_is_logarithmic_from_half_a_millisecond_to_a_second(browser):
+    slider = browser.find_element(By.ID, "budget")
+    slider.send_keys(Keys.HOME)
+    assert browser.find_element(By.ID, "budget-value").text == "0.5 ms"
+    slider.send_keys(Keys.END)
+    assert browser.find_element(By.ID, "budget-value").text == "1.0 s"
+    assert slider.get_attribute("aria-valuetext") == "1.0 s"
+    slider.send_keys(Keys.ARROW_LEFT)
+    assert browser.find_element(By.ID, "budget-value").text != "1.0 s"
+
+
+def test_hovering_tells_class_and_confidence(browser, photo):
+    drop(browser, photo)
+    labelled(browser)
+    canvas = browser.find_element(By.CSS_SELECTOR, "#pane-a .labels")
+    ActionChains(browser).move_to_element(canvas).perform()
+    probe = browser.find_element(By.CSS_SELECTOR, "#pane-a .probe")
+    assert "% sure" in probe.text
+    ActionChains(browser).move_to_element(browser.find_element(By.ID, "open")).perform()
+    assert not probe.is_displayed()
+
+
+def test_the_keyboard_moves_the_probe(browser, photo):
+    drop(browser, photo)
+    labelled(browser)
+    canvas = browser.find_element(By.CSS_SELECTOR, "#pane-a .labels")
+    canvas.send_keys(Keys.ARROW_DOWN)
+    assert "percent sure" in browser.find_element(By.ID, "spoken").get_attribute("textContent")
+
+
+def test_a_class_can_be_toggled(browser, photo):
+    drop(browser, photo)
+    labelled(browser)
+    whole = painted(browser)
+    browser.find_element(By.CSS_SELECTOR, "#legend button").click()
+    ActionChains(browser).move_to_element(browser.find_element(By.ID, "open")).perform()
+    browser.execute_script("document.activeElement.blur()")
+    assert painted(browser) < whole
+    assert browser.find_element(By.CSS_SELECTOR, "#legend button").get_attribute("aria-pressed") == "false"
+    browser.find_element(By.ID, "all").click()
+    assert painted(browser) == whole
+
+
+def test_opacity_shows_the_photo(browser, photo):
+    drop(browser, photo)
+    labelled(browser)
+    browser.find_element(By.ID, "opacity").send_keys(Keys.HOME)
+    style = browser.find_element(By.CSS_SELECTOR, "#pane-a .labels").value_of_css_property("opacity")
+    assert float(style) == 0
+
+
+def test_two_budgets_stand_side_by_side(browser, photo):
+    drop(browser, photo)
+    labelled(browser)
+    browser.find_element(By.ID, "compare").click()
+    until(browser, lambda: "of pixels differ" in verdict(browser, "pane-b"))
+    assert browser.find_element(By.ID, "budget-b").is_displayed()
+
+
+@pytest.mark.parametrize(("button", "suffix"), [("save-png", "png"), ("save-json", "json")])
+def test_labels_are_downloaded(browser, photo, downloads, button, suffix):
+    drop(browser, photo)
+    labelled(browser)
+    browser.find_element(By.ID, button).click()
+    path = downloads / f"street.labels.{suffix}"
+    until(browser, path.exists)
+    if suffix == "png":
+        assert np.asarray(Image.open(path)).shape == (90, 120)
+    else:
+        assert json.loads(path.read_text())["annotations"]
+
+
+def test_the_webcam_is_labelled_live(browser):
+    browser.find_element(By.ID, "webcam").click()
+    until(browser, lambda: "frames/s" in verdict(browser), 30)
+    browser.find_element(By.ID, "webcam").click()
+    assert browser.find_element(By.ID, "webcam").get_attribute("aria-pressed") == "false"
+    assert not browser.find_element(By.ID, "notice").is_displayed()
+
+
+def test_a_bad_file_is_told(browser):
+    drop(browser, b"this is no picture", "notes.png")
+    notice = browser.find_element(By.ID, "notice")
+    until(browser, notice.is_displayed)
+    assert "notes.png" in notice.text
+    assert "PNG, JPEG or WebP" in notice.text
+
+
+@pytest.mark.refused_requests
+def test_a_busy_server_is_told_and_tried_again(browser, photo, page_server):
+    (worker,) = page_server.workers()
+    os.kill(worker, signal.SIGKILL)  # until another is there, nobody can be served
+    time.sleep(0.3)
+    drop(browser, photo)
+    notice = browser.find_element(By.ID, "notice")
+    until(browser, notice.is_displayed)
+    assert "trying again" in notice.text
+    until(browser, lambda: verdict(browser), 60)
+
+
+def test_nothing_comes_from_elsewhere(browser, photo, page_server):
+    drop(browser, photo)
+    labelled(browser)
+    script = "return performance.getEntriesByType('resource').map((entry) => entry.name)"
+    loaded = browser.execute_script(script)
+    assert loaded
+    assert all(name.startswith((page_server.url, "blob:")) for name in loaded)
+
+
+def test_the_interface_is_shown(browser, page_server):
+    browser.get(f"{page_server.url}/docs")
+    until(browser, lambda: len(browser.find_elements(By.CSS_SELECTOR, ".card")) > 8)
+    assert "/v1/label" in browser.find_element(By.ID, "paths").text
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("size", [(390, 844), (1400, 1000)])
+def test_it_fits_phones_and_desks_in_light_and_dark(page_server, photo, tmp_path, size, dark):
+    browser = open_browser(tmp_path, size, dark)
+    try:
+        browser.get(page_server.url)
+        until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, "#pane-a .model option"))
+        drop(browser, photo)
+        labelled(browser)
+        keep(browser, f"fits-{size[0]}-{'dark' if dark else 'light'}")
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        back = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, back[4:-1].split(","))) < 380) == dark
+        buttons = browser.find_elements(By.CSS_SELECTOR, "button, select")
+        assert all(one.size["height"] >= 36 for one in buttons if one.is_displayed())  # fingers are thick
+    finally:
+        browser.quit()

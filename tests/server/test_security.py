@@ -1,0 +1,130 @@
+import subprocess
+import sys
+
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from anyscene.errors import ConfigError
+from anyscene.server.config import Settings, check
+
+TOKEN = "a-token-that-is-long-enough"
+
+
+@pytest.fixture(scope="module")
+def guarded(servers, model_file):
+    """A server with a token and one foreign site that may use it."""
+    return servers.start(
+        models={"small": str(model_file)},
+        token=TOKEN,
+        origins=["https://friend.example"],
+        hosts=["proxy.example"],
+    )
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "localhost:x"])
+def test_a_request_that_addresses_somebody_else_is_refused(server, host):
+    # A page of evil.example whose name was pointed at 127.0.0.1 sends its own name as Host.
+    assert httpx.get(f"{server.url}/v1/models", headers={"host": host}).status_code in (400, 421)
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:1234", "127.0.0.1", "[::1]:80"])
+def test_loopback_has_several_names(server, host):
+    assert httpx.get(f"{server.url}/v1/models", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:1", "http://127.0.0.1"])
+def test_pages_from_elsewhere_are_refused(server, photo, origin):
+    answer = httpx.post(f"{server.url}/v1/label", content=photo, headers={"origin": origin})
+    assert answer.status_code == 403
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_the_own_page_is_let_in(server, photo):
+    answer = httpx.post(f"{server.url}/v1/label", content=photo, headers={"origin": server.url})
+    assert answer.status_code == 200
+
+
+def test_a_form_that_a_foreign_page_sends_is_refused(server, photo):
+    headers = {"sec-fetch-site": "cross-site"}
+    assert httpx.post(f"{server.url}/v1/label", content=photo, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "https://evil.example"}, {"Host": "evil.example"}])
+def test_websockets_are_checked_as_well(server, headers):
+    with pytest.raises(InvalidStatus) as refused:
+        connect(f"ws://127.0.0.1:{server.port}/v1/live", additional_headers=headers).close()
+    assert refused.value.response.status_code in (403, 400)
+
+
+@pytest.mark.parametrize(
+    "given", [None, "Bearer wrong", "Bearer", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}"]
+)
+def test_without_the_token_nothing_is_told(guarded, photo, given):
+    headers = {"authorization": given} if given else {}
+    for path in ("/v1/models", "/metrics", "/v2/models/small"):
+        assert httpx.get(f"{guarded.url}{path}", headers=headers).status_code == 401
+    assert httpx.post(f"{guarded.url}/v1/label", content=photo, headers=headers).status_code == 401
+    with pytest.raises(InvalidStatus):
+        connect(f"ws://127.0.0.1:{guarded.port}/v1/live", additional_headers=headers).close()
+
+
+def test_the_token_opens(guarded, photo):
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    assert httpx.post(f"{guarded.url}/v1/label", content=photo, headers=headers).status_code == 200
+    for path in ("/healthz", "/readyz", "/v2/health/live", "/"):
+        assert httpx.get(f"{guarded.url}{path}").status_code == 200
+    with connect(
+        f"ws://127.0.0.1:{guarded.port}/v1/live", subprotocols=[f"anyscene.token.{TOKEN}"]
+    ) as socket:
+        socket.send(photo)
+        assert "error" not in socket.recv()
+
+
+def test_a_friend_is_let_in_with_cors(guarded, photo):
+    friend = {"origin": "https://friend.example"}
+    asked = httpx.options(
+        f"{guarded.url}/v1/label", headers={**friend, "access-control-request-method": "POST"}
+    )
+    assert asked.status_code == 204
+    assert "Authorization" in asked.headers["access-control-allow-headers"]
+    answer = httpx.post(
+        f"{guarded.url}/v1/label", content=photo, headers={**friend, "authorization": f"Bearer {TOKEN}"}
+    )
+    assert answer.headers["access-control-allow-origin"] == "https://friend.example"
+
+
+def test_a_proxys_name_can_be_allowed(guarded):
+    assert httpx.get(f"{guarded.url}/", headers={"host": "proxy.example"}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::"])
+def test_other_machines_need_a_token_or_an_explicit_word(tmp_path, host):
+    settings = Settings({"small": tmp_path}, host=host)
+    with pytest.raises(ConfigError, match="--token"):
+        check(settings, no_auth=False)
+    check(settings, no_auth=True)
+    check(Settings({"small": tmp_path}, host=host, token=TOKEN), no_auth=False)
+
+
+def test_the_command_refuses_to_listen_to_everybody(model_file):
+    command = [sys.executable, "-m", "anyscene", "serve", "--model", str(model_file), "--host", "0.0.0.0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "--no-auth" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"token": "short"}, "at least 16"),
+        ({"certfile": "here"}, "--keyfile"),
+        ({"certfile": "here", "keyfile": "there"}, "no such file"),
+        ({"origins": ("friend.example",)}, "https://"),
+    ],
+)
+def test_settings_that_cannot_work_are_named(tmp_path, changes, words):
+    changes = {name: tmp_path / text if name.endswith("file") else text for name, text in changes.items()}
+    with pytest.raises(ConfigError, match=words):
+        check(Settings({"small": tmp_path}, **changes), no_auth=False)

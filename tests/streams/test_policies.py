@@ -1,0 +1,115 @@
+"""Stream policies: what every one of them must do, and what sets each apart."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from anyscene.policy.stream_section import FEATURES, StreamSection
+from anyscene.streams.policies import (
+    NOTHING,
+    DoubtThreshold,
+    FixedPeriod,
+    LearnedStreamPolicy,
+    OraclePolicy,
+    RandomStreamPolicy,
+    Situation,
+)
+
+COSTS = np.array([0.0, 2.0, 20.0])
+
+
+def situation(**changes):
+    usual = Situation(100.0, 0.05, 0.6, 0.4, 2, 20.0, COSTS, np.ones(3, bool))
+    return replace(usual, **changes)
+
+
+def learned(prices=(1e-4, 1e-2), spends=(20.0, 1.0)):
+    coefficients = np.zeros((2, len(FEATURES)))
+    coefficients[:, FEATURES.index("lacking")] = 0.03, 0.2
+    return LearnedStreamPolicy((1, 2), coefficients, np.array(prices), np.array(spends))
+
+
+POLICIES = {
+    "S-M": FixedPeriod(2, 2),
+    "threshold": DoubtThreshold(2, 0.5),
+    "D-NM": learned(),
+    "RS": RandomStreamPolicy(np.random.default_rng(0)),
+    "oracle": OraclePolicy((1, 2), lambda: np.array([0.1, 0.3]), 1e-3),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+class TestEveryPolicy:
+    """The conformance suite: what every stream policy must do."""
+
+    def test_chooses_only_what_is_offered(self, name):
+        for offered in ([True, False, False], [True, True, False], [True, False, True], [True] * 3):
+            for doubted in (0.34, 0.6, 1.0):
+                here = situation(offered=np.array(offered), doubted=doubted)
+                assert offered[POLICIES[name].choose(here)]
+
+    def test_looks_at_some_time_when_everything_is_offered(self, name):
+        choices = {POLICIES[name].choose(situation(doubted=0.9, frames=9)) for _ in range(20)}
+        assert choices - {NOTHING}
+
+    def test_does_nothing_when_nothing_else_is_offered(self, name):
+        assert POLICIES[name].choose(situation(offered=np.array([True, False, False]))) == NOTHING
+
+
+def test_a_fixed_period_looks_when_it_is_due():
+    assert [FixedPeriod(1, 3).choose(situation(frames=frames)) for frames in range(1, 5)] == [0, 0, 1, 1]
+
+
+def test_the_learned_policy_looks_more_closely_the_more_is_doubted():
+    policy = learned((2e-3,), (0.0,))
+    choices = [policy.choose(situation(doubted=doubted)) for doubted in (0.43, 0.52, 0.93)]
+    assert choices == [NOTHING, 1, 2]
+
+
+def test_a_lower_income_means_a_higher_price():
+    policy = learned()
+    assert policy.price(30.0) == 1e-4
+    assert policy.price(5.0) == 1e-2
+    assert policy.choose(situation(income_ms=30.0, doubted=0.9)) == 2
+    assert policy.choose(situation(income_ms=5.0, doubted=0.9)) == NOTHING
+
+
+def test_the_oracle_goes_by_what_is_true():
+    assert OraclePolicy((1, 2), lambda: np.array([0.5, 0.4]), 1e-3).choose(situation()) == 1
+    assert OraclePolicy((1, 2), lambda: np.array([-0.1, -0.2]), 1e-3).choose(situation()) == NOTHING
+
+
+def test_a_policy_comes_back_from_a_model_file(model_file, tmp_path):
+    from anyscene.modelfile import load_model, save_model
+
+    save_model(tmp_path / "m.anyscene", replace(load_model(model_file), stream=learned().to_section()))
+    found = LearnedStreamPolicy.of_section(load_model(tmp_path / "m.anyscene").stream)
+    assert found.pool == learned().pool
+    assert (found.coefficients == learned().coefficients).all()
+    assert load_model(model_file).stream is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"pool": (1, 1)},
+        {"pool": (0, 2)},
+        {"coefficients": ((0.0,) * len(FEATURES),)},
+        {"coefficients": ((0.0,) * 3, (0.0,) * 3)},
+        {"prices": (1.0, 0.5)},
+        {"spends": (1.0,)},
+        {"prices": (float("nan"), 1.0)},
+    ],
+)
+def test_numbers_that_make_no_policy_are_refused(wrong):
+    sound = learned().to_section().model_dump()
+    with pytest.raises(ValidationError):
+        StreamSection.model_validate({**sound, **wrong})
+
+
+def test_where_nothing_moves_and_all_is_known_no_look_gains_anything():
+    settled = situation(moved=0.0, doubted=1 / 3, age_ms=5_000.0)
+    assert not settled.features.any()
+    assert learned((1e-9,), (0.0,)).choose(settled) == NOTHING
