@@ -10,7 +10,6 @@ from anyscene.policy.oracle import Oracle
 from anyscene.policy.policies import (
     LearnedPolicy,
     LinearQ,
-    NoisyPolicy,
     RandomPolicy,
     StaticPolicy,
     remaining,
@@ -37,13 +36,12 @@ def make_policy(name, random, world, model):
         "learned": lambda: learned(random, model),
         "static": lambda: StaticPolicy((0, 5, 1, 4, 0, 7)),
         "random": lambda: RandomPolicy(random),
-        "noisy": lambda: NoisyPolicy(learned(random, model), 0.3, random),
         "oracle": lambda: oracle(world, model, learned(random, model)),
     }
     return policies[name]()
 
 
-@pytest.mark.parametrize("name", ["learned", "static", "random", "noisy", "oracle"])
+@pytest.mark.parametrize("name", ["learned", "static", "random", "oracle"])
 class TestConformance:
     def setup_run(self, name, seed=3):
         random = np.random.default_rng(seed)

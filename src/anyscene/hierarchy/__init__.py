@@ -2,12 +2,11 @@
 
 from anyscene.hierarchy.pyramid import WORKING_LONG_SIDE, fit, frame_size, shrink, working_frame
 from anyscene.hierarchy.scales import LAYERS
-from anyscene.hierarchy.tree import Adjacency, Tree, warm_up
+from anyscene.hierarchy.tree import Tree, warm_up
 
 __all__ = [
     "LAYERS",
     "WORKING_LONG_SIDE",
-    "Adjacency",
     "Tree",
     "fit",
     "frame_size",

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.errors import ConfigError
-from anyscene.hierarchy import pixel_kernels, region_kernels
+from anyscene.hierarchy import region_kernels
 from anyscene.hierarchy.level import Level, make_level
 from anyscene.hierarchy.pyramid import next_level
 from anyscene.hierarchy.scales import LAYERS, layer_strides, region_counts
-
-
-@dataclass(frozen=True, eq=False)
-class Adjacency:
-    """Regions of a layer that share an outline.
-
-    pairs : int32[m, 2], the lower number first.
-    lengths : float64[m], the length of the common outline, in sides of grid pixels.
-    contrasts : float64[m], the mean colour distance across the outline.
-    """
-
-    pairs: NDArray[np.int32]
-    lengths: NDArray[np.float64]
-    contrasts: NDArray[np.float64]
 
 
 class Tree:
@@ -104,14 +88,6 @@ class Tree:
         step = self.strides[layer] // self.stride
         return names[self.pixels[::step, ::step]]
 
-    def adjacency(self, layer: int) -> Adjacency:
-        """Which regions of a grown layer touch, along how long an outline, and with how much contrast."""
-        regions = self.region_map(layer)
-        image = self.shrunk(self.strides[layer])
-        right, down = pixel_kernels.edge_weights(image, _WHOLE, max(self.size))
-        pairs, lengths, contrasts = region_kernels.region_graph(regions, len(self.areas[layer]), right, down)
-        return Adjacency(pairs, lengths, contrasts / lengths)
-
     def shrunk(self, stride: int) -> NDArray[np.uint8]:
         """The image with each block of `stride` x `stride` pixels (a power of two) averaged; made once."""
         if not self._pyramid:
@@ -147,7 +123,6 @@ def warm_up() -> None:
     tree = Tree(np.zeros((1, 1, 3), np.uint8))
     tree.grow(LAYERS)
     tree.shrunk(4)
-    tree.adjacency(LAYERS - 1)
 
 
 def _frozen(array: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -127,18 +127,3 @@ class RandomPolicy:
         """Return a random offered action."""
         choices = np.flatnonzero(situation.offered)
         return int(self._random.choice(choices)) if len(choices) else None
-
-
-@dataclass(frozen=True)
-class NoisyPolicy:
-    """Another policy that now and then takes any offered action instead, to explore."""
-
-    policy: Policy
-    noise: float
-    random: np.random.Generator
-
-    def choose(self, situation: Situation) -> int | None:
-        """Return the other policy's choice, or with probability `noise` a random one."""
-        if self.random.random() < self.noise:
-            return RandomPolicy(self.random).choose(situation)
-        return self.policy.choose(situation)
