@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from anyscene.errors import ConfigError
+from anyscene.features.sets import PAPER_SETS
 from anyscene.learning.config import TrainConfig, read_config
+from anyscene.learning.paper import paper_config
 from anyscene.learning.run_folder import RunFolder
 from anyscene.marks import marked
 
@@ -109,3 +111,11 @@ def test_an_unknown_setting_that_is_nearly_right_is_guessed(tmp_path):
     path.write_text("bundels = [1]\n")
     with pytest.raises(ConfigError, match="unknown setting 'bundels'; did you mean 'bundles'"):
         read_config(path)
+
+
+def test_the_papers_settings_come_with_the_package():
+    config = paper_config()
+    assert sorted(config.sets) == sorted(PAPER_SETS)
+    assert config.rungs == ("1000",)  # one whole hypercolumn, no ladder of sizes
+    assert not config.detail
+    assert (config.thresholds, config.bundles) == ((0.0, 0.3, 0.6, 1.0), (5, 10, 20))

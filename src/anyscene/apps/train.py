@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anyscene.apps.console import Stages, check_outputs, console, table
+
+if TYPE_CHECKING:
+    from anyscene.learning.config import TrainConfig
+
+PAPER = Path("paper")
+"""What `--config` calls the settings of the paper's experiments, which come with the package."""
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +26,11 @@ def train(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Model file to write.")],
     config: Annotated[
         Path | None,
-        typer.Option("--config", metavar="FILE", help="A TOML file of settings (docs/learning.md)."),
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="A TOML file of settings (docs/learning.md); `paper`: those of the paper's experiments.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")] = 0,
     split: Annotated[
@@ -57,13 +67,12 @@ def train(
     others, as features.
     """
     from anyscene.data import open as open_data
-    from anyscene.learning.config import TrainConfig, read_config
     from anyscene.learning.search import search_config
     from anyscene.learning.train import train as learn
 
     trials = out.with_name(f"{out.name}.search").glob("*.anyscene") if search else ()
     check_outputs(None, out, *trials, inputs=[config, backbone, costs])
-    settings = read_config(config) if config else TrainConfig()
+    settings = _settings(config)
     dataset = open_data(data)
     with Stages() as show:
         options: dict[str, Any] = {
@@ -84,3 +93,12 @@ def train(
     headers = ("policy", "area over log cost", "final accuracy", "final cost, ms")
     console().print(table("on held-out images", headers, rows))
     console().print(f"wrote {out}", markup=False, soft_wrap=True)
+
+
+def _settings(config: Path | None) -> TrainConfig:
+    from anyscene.learning.config import TrainConfig, read_config
+    from anyscene.learning.paper import paper_config
+
+    if config == PAPER:
+        return paper_config()
+    return read_config(config) if config else TrainConfig()
