@@ -2,12 +2,12 @@
 
 import os
 import time
-from threading import Lock
+from threading import Event, Lock, Thread
 
 import pytest
 
 from anyscene.features.hypercolumn.watchdog import Watchdog
-from anyscene.forking import renew_after_fork
+from anyscene.forking import never_forked, renew_after_fork
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -48,3 +48,26 @@ def test_a_watchdog_watches_in_a_child():
         return False
 
     assert in_child(ends_a_run)
+
+
+def test_a_fork_waits_until_libraries_hold_no_lock():
+    entered, left = Event(), Event()
+
+    def work():
+        with never_forked():
+            entered.set()
+            time.sleep(0.3)
+            left.set()
+
+    thread = Thread(target=work)
+    thread.start()
+    entered.wait()
+    assert in_child(left.is_set)
+    thread.join()
+    assert can_pass()  # here and in children
+    assert in_child(can_pass)
+
+
+def can_pass():
+    with never_forked():
+        return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,8 @@ from anyscene.errors import ModelError
 from anyscene.features.hypercolumn.graph_check import MOST_ROWS, OUTPUT_STRIDE, check_graph
 from anyscene.features.hypercolumn.rung import NETWORK
 from anyscene.features.hypercolumn.watchdog import OutOfTime, Watchdog
+from anyscene.forking import never_forked
+from anyscene.named_arrays import Arrays
 
 FOREIGN = f"{NETWORK}/foreign"
 """Array that a model file has if its head scores other classes than the model's: how many they are."""
@@ -116,11 +117,16 @@ class Network:
             )
         return scores
 
+    def end_runs(self) -> None:
+        """End all runs under way that have a deadline, however far it is; they raise OutOfTime."""
+        self._watchdog.end_all()
+
     def _run(self, feed: dict[str, NDArray[Any]], deadline: float | None) -> object:
-        if deadline is None:
-            return self._session.run(["scores"], feed)[0]
-        with self._watchdog.watching(deadline) as options:
-            return self._session.run(["scores"], feed, options)[0]
+        with never_forked():  # its memory has a lock, and would stay locked in the child
+            if deadline is None:
+                return self._session.run(["scores"], feed)[0]
+            with self._watchdog.watching(deadline) as options:
+                return self._session.run(["scores"], feed, options)[0]
 
 
 def head_to_arrays(head: Head, speaks: bool) -> dict[str, NDArray[Any]]:
@@ -129,7 +135,7 @@ def head_to_arrays(head: Head, speaks: bool) -> dict[str, NDArray[Any]]:
     return arrays if speaks else {**arrays, FOREIGN: np.array([head.classes])}
 
 
-def head_from_arrays(arrays: Mapping[str, NDArray[Any]], classes: int) -> tuple[Head, bool]:
+def head_from_arrays(arrays: Arrays, classes: int) -> tuple[Head, bool]:
     """The head in a model file, and whether it scores the model's classes, of which there are `classes`."""
     weight, bias = (arrays[f"{NETWORK}/{part}"] for part in ("weight", "bias"))
     speaks = FOREIGN not in arrays
