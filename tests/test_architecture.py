@@ -17,11 +17,12 @@ SOURCE = ROOT / "src" / "anyscene"
 # From the ground up; names on one line stand side by side and may use each other.
 LAYERS = (
     {"errors"},
-    {"files", "marks", "archives", "checks"},
+    {"files", "marks", "named_arrays", "archives", "checks"},
     {"machine", "threads", "processes", "forking"},
     {"data"},
     {"exports", "familiarity"},
     {"labeling"},
+    {"outputs"},
     {"metrics", "metrics_kernels"},
     {"hierarchy"},
     {"features"},
@@ -36,6 +37,7 @@ LAYERS = (
     {"evaluation"},
     {"server"},
     {"integrations"},
+    {"cluster"},
     {"apps", "__main__"},
 )
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -31,6 +32,13 @@ class Step:
 
     leaves : how many leaves there were after it. mean_entropy : the entropy of their beliefs in nats,
     weighted by area; None where the labels did not need these beliefs.
+
+    Examples:
+        >>> model = anyscene.load("camvid")
+        >>> image = anyscene.data.open("streets:1").split("all")[0].image
+        >>> for step in model.label(image).trace:
+        ...     line = f"{step.action}: {step.actual_ms:.1f} ms"
+
     """
 
     action: str
@@ -54,6 +62,17 @@ class Labeling:
     familiarity : how much the image is like the training images, from 0 to 1; near 0, confidence means
     nothing. None under a deadline, and where the model cannot say.
     age_ms : for a frame of a stream, how long before it the newest frame came that was looked at.
+
+    Examples:
+        >>> scene = anyscene.data.open("streets:1?size=240x180").split("all")[0]
+        >>> out = anyscene.load("camvid").label(scene.image, confidence=True)
+        >>> out.labels.shape, out.confidence.shape, out.classes.names[0]
+        ((180, 240), (180, 240), 'sky')
+        >>> shares = out.shares()  # of the pixels, by class name
+        >>> out.save("labels.png")
+        >>> out.overlay(scene.image).shape
+        (180, 240, 3)
+
     """
 
     labels: NDArray[np.int16]
@@ -133,6 +152,11 @@ class Labeling:
             raise ConfigError(
                 f"{path}: labels are saved as PNG, which keeps ids as they are; name a .png file"
             )
+        with write_atomically(path) as file:
+            file.write(self.to_png())
+
+    def to_png(self) -> bytes:
+        """What `save` writes."""
         if len(self.classes) > VOID_ID:
             raise DataError(f"a PNG of ids holds at most {VOID_ID} classes, found {len(self.classes)}")
         ids = np.where(self.labels == VOID, VOID_ID, self.labels).astype(np.uint8)
@@ -142,8 +166,9 @@ class Labeling:
         palette[VOID_ID] = VOID_COLOR
         picture = Image.fromarray(ids)
         picture.putpalette(palette.tobytes())
-        with write_atomically(path) as file:
-            picture.save(file, "PNG", **picture_mark("PNG"))
+        packed = io.BytesIO()
+        picture.save(packed, "PNG", **picture_mark("PNG"))
+        return packed.getvalue()
 
     def masks(self) -> dict[str, NDArray[np.bool_]]:
         """Where each class is seen: bool[H, W] by name, for those that are."""

@@ -17,6 +17,7 @@ from anyscene.apps.main import app
 from anyscene.apps.sources import find_sources
 from anyscene.data import runs
 from anyscene.errors import ConfigError
+from anyscene.files import write_atomically
 
 
 @pytest.fixture
@@ -311,11 +312,13 @@ def test_the_same_error_is_told_once(label, photos):
 
 
 def test_a_full_disk_stops_the_job_and_names_the_output(label, photos, tmp_path, monkeypatch):
-    def full(_):
-        raise OSError(28, "No space left on device")
+    def full(path):
+        if path.parent.name == "photos":
+            raise OSError(28, "No space left on device")
+        return write_atomically(path)
 
     label(photos / "a.png")
-    monkeypatch.setattr("anyscene.labeling.write_atomically", full)
+    monkeypatch.setattr("anyscene.apps.results.write_atomically", full)
     done = label(photos, "--redo")
     assert isinstance(done.exception, ConfigError)
     assert f"cannot write {tmp_path / 'out/photos/a.png'}: No space left" in str(done.exception)

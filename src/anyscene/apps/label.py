@@ -93,16 +93,16 @@ def label(
 
     Exit code: 0 if everything was labelled, 1 if something was not, 2 if nothing could be done.
     """
-    from anyscene.apps.allowance import Allowance
     from anyscene.apps.label_jobs import Done, Settings, parted, run_jobs
     from anyscene.apps.label_report import report
-    from anyscene.apps.records import RECORDS, append_records, keep_latest
     from anyscene.apps.results import DOCUMENTS, check_results, check_settings, write_classes, write_documents
     from anyscene.apps.sources import find_sources, listed_paths
+    from anyscene.cluster.allowance import Allowance
     from anyscene.engine.clock import parse_budget
     from anyscene.engine.loading import drawn_classes, find_model
     from anyscene.errors import ConfigError
     from anyscene.modelfile import load_model
+    from anyscene.outputs.records import RECORDS, append_records, keep_latest
 
     parse_budget(budget)
     total_ms = parse_budget(total)

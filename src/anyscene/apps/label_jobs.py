@@ -12,16 +12,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.apps.allowance import Allowance
 from anyscene.apps.label_streams import label_stream
-from anyscene.apps.records import Record, record_of
-from anyscene.apps.results import IDS, is_done, with_suffix, write_results
+from anyscene.apps.results import is_done, with_suffix, write_results
 from anyscene.apps.sources import Source
 from anyscene.apps.video import read_frames
+from anyscene.cluster.allowance import Allowance
 from anyscene.data import read_image
 from anyscene.engine.clock import parse_budget
 from anyscene.errors import AnysceneError, ConfigError, ImageError
 from anyscene.labeling import Labeling
+from anyscene.outputs.records import Record, record_of
+from anyscene.outputs.result_files import IDS, needs_confidence
 from anyscene.processes import Died, run_in_processes
 from anyscene.streams.engine import StreamingEngine, load
 
@@ -157,7 +158,7 @@ Labelled = tuple[int | None, Path, NDArray[np.uint8] | None, Labeling | None]
 
 
 def _labelings(engine: StreamingEngine, job: Job, settings: Settings) -> Iterator[Labelled]:
-    confidence = bool({"confidence", "trace"} & set(settings.extras))
+    confidence = needs_confidence(settings.extras)
     if settings.live and job.source.is_video:
         # Frames with results are seen, too, for the sake of those after them.
         shown = label_stream(engine, job.source.path, job.budget_ms, confidence, settings.overlay_video)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from anyscene.apps.console import console, emit_json, table
-from anyscene.apps.records import RECORDS, Record
 from anyscene.familiarity import WARNING
+from anyscene.outputs.records import RECORDS, Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,25 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from anyscene.apps.drawing import draw_overlay
-from anyscene.apps.records import RECORDS
 from anyscene.apps.sources import Source
 from anyscene.data.classes import VOID, Classes
 from anyscene.errors import ConfigError
 from anyscene.exports.coco import LabeledFile, coco_document, segments
 from anyscene.files import write_atomically
 from anyscene.labeling import VOID_ID, Labeling
-from anyscene.marks import marked, picture_mark, refuse_to_overwrite
+from anyscene.marks import marked, refuse_to_overwrite
+from anyscene.outputs.records import RECORDS
+from anyscene.outputs.result_files import IDS, SUFFIXES, json_bytes, result_files
 
 SETTINGS, CLASSES = "anyscene-label.json", "classes.json"
-IDS = ".png"
-SUFFIXES = {
-    "overlay": ".overlay.png",
-    "confidence": ".confidence.png",
-    "trace": ".trace.json",
-    "cityscapes": "_labelIds.png",
-}
-"""What may be written beside the ids, and how its files end."""
 
 DOCUMENTS = {"coco": "annotations.coco.json", "jsonl": "segments.jsonl"}
 """Forms in which all results of a job are one file."""
@@ -113,16 +105,9 @@ def write_results(
     target: Path, labeling: Labeling, image: NDArray[np.uint8], extras: Sequence[str], opacity: float
 ) -> None:
     """Write all that is wanted of a labeling, each file wholly or not at all, the ids last."""
-    if "overlay" in extras:
-        _write_png(with_suffix(target, SUFFIXES["overlay"]), draw_overlay(labeling, image, opacity))
-    if "confidence" in extras:
-        sure = np.rint(labeling.require_confidence() * 255).astype(np.uint8)
-        _write_png(with_suffix(target, SUFFIXES["confidence"]), sure)
-    if "cityscapes" in extras:
-        _write_png(with_suffix(target, SUFFIXES["cityscapes"]), labeling.to_cityscapes())
-    if "trace" in extras:
-        _write_json(with_suffix(target, SUFFIXES["trace"]), marked(json.loads(labeling.to_json())))
-    labeling.save(with_suffix(target, IDS))
+    for suffix, data in result_files(labeling, image, extras, opacity):
+        with write_atomically(with_suffix(target, suffix)) as file:
+            file.write(data)
 
 
 def write_documents(out: Path, documents: Sequence[str], sources: Sequence[Source], classes: Classes) -> None:
@@ -154,9 +139,4 @@ def _labelled_files(sources: Sequence[Source]) -> Iterator[LabeledFile]:
 
 def _write_json(path: Path, document: Mapping[str, Any]) -> None:
     with write_atomically(path) as file:
-        file.write(json.dumps(document, indent=1).encode())
-
-
-def _write_png(path: Path, picture: NDArray[np.uint8]) -> None:
-    with write_atomically(path) as file:
-        Image.fromarray(picture).save(file, "PNG", **picture_mark("PNG"))
+        file.write(json_bytes(document))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.apps.allowance import FEWEST_MS, Allowance
+from anyscene.cluster.allowance import FEWEST_MS, Allowance
 
 
 class Clock:

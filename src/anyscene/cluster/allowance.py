@@ -1,4 +1,4 @@
-"""`--total`: the time of a whole job, shared out fairly."""
+"""What a whole job may take, in time or in CPU time, shared out fairly."""
 
 from __future__ import annotations
 
