@@ -9,20 +9,20 @@ MINUTES ?= 30
 GIVEN  := $(if $(wildcard $(DATA)/CamVid),--data camvid:$(DATA)/CamVid --split val)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-env test-train setup hostile clean
+.PHONY: help demo test check docs bench bench-env test-train setup hostile clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(VENV)/.dev ## Make the virtual environment with what development needs
 
-$(VENV)/.product: pyproject.toml constraints.txt
+$(VENV)/.product: pyproject.toml models/pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP) -e .
+	$(BIN)/python $(PIP) -e . -e ./models
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.product
-	$(BIN)/python $(PIP) -e '.[dev,video,report,server]'
+	$(BIN)/python $(PIP) -e '.[dev,video,report,server,docs]'
 	touch $@
 
 $(VENV)/.train: $(VENV)/.dev
@@ -41,6 +41,9 @@ test-train: $(VENV)/.train ## Run the tests that need torch
 hostile: $(VENV)/.dev ## Attack anyscene for MINUTES=30 and print what came of it; goes on where it was stopped
 	$(BIN)/python -m tests.hostile.campaign --minutes $(MINUTES)
 
+docs: $(VENV)/.dev ## Build the documentation site into site/, without any network
+	$(BIN)/mkdocs build
+
 check: $(VENV)/.dev ## Lint, types, layering
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -49,7 +52,7 @@ check: $(VENV)/.dev ## Lint, types, layering
 
 .venv-bench/.ready: pyproject.toml constraints.txt
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python $(PIP) -e '.[dev,report,train]' lightgbm litserve pycocotools supervision cvat-sdk label-studio-sdk
+	.venv-bench/bin/python $(PIP) -e '.[dev,report,train]' -e ./models lightgbm litserve pycocotools supervision cvat-sdk label-studio-sdk
 	-.venv-bench/bin/python $(PIP) --no-deps pydensecrf2  # needs a compiler; its test is skipped without
 	.venv-bench/bin/python -m pip uninstall --quiet --yes opencv-python-headless
 	.venv-bench/bin/python $(PIP) --force-reinstall --no-deps opencv-contrib-python-headless
@@ -61,4 +64,4 @@ bench: .venv-bench/.ready ## Run one benchmark (BENCH=name DATA=folder of the un
 	.venv-bench/bin/python -m benchmarks $(BENCH) $(GIVEN) --json bench-$(BENCH).json
 
 clean: ## Remove what the targets above made
-	rm -rf .venv .venv-bench demo bench-*.json hostile-state .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-bench demo site dist bench-*.json hostile-state .pytest_cache .mypy_cache .ruff_cache

@@ -1,4 +1,26 @@
-"""anyscene labels every pixel of a scene within whatever time you have."""
+"""Label every pixel of a scene within whatever time you have, on a CPU.
+
+    import anyscene
+
+    model = anyscene.load("camvid")                     # a model that ships, or a file of your own
+    out = model.label("street.jpg", budget="20ms")      # a Labeling, by the deadline
+    out.labels, out.classes.names, out.cost             # int16[H, W], what its ids mean, milliseconds
+
+    for out in model.stream("street.jpg"): ...          # ever better labels
+    with model.live("5ms") as live: live.label(frame)   # the frames of a camera
+
+Where to go on:
+
+    load        a model, ready to label
+    Labeling    what labeling returns: labels, confidence, cost, and ways to save, draw and export them
+    Step        one action on the way there
+    train       learn a model from labelled images; TrainConfig has its settings
+    data        open data sets, read pictures
+    metrics     pixel accuracy, class accuracy, mean IoU
+    AnysceneError and its kinds: whatever a user may do wrong, in one sentence
+
+The same is done by the command `anyscene`; `anyscene --help` lists what it can do.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +35,7 @@ if TYPE_CHECKING:
     from anyscene import metrics as metrics
     from anyscene.labeling import Labeling as Labeling
     from anyscene.labeling import Step as Step
+    from anyscene.learning.config import TrainConfig as TrainConfig
     from anyscene.learning.train import train as train
     from anyscene.streams.engine import load as load
 
@@ -36,6 +59,7 @@ _LAZY = {
     "load": "anyscene.streams.engine:load",
     "metrics": "anyscene.metrics",
     "train": "anyscene.learning.train:train",
+    "TrainConfig": "anyscene.learning.config:TrainConfig",
 }
 
 __all__ = ["AnysceneError", "ConfigError", "DataError", "ImageError", "ModelError", "StreamError", *_LAZY]

@@ -10,27 +10,85 @@ from difflib import get_close_matches
 
 
 class AnysceneError(Exception):
-    """Base of every error that a user of anyscene may meet."""
+    """Base of every error that a user of anyscene may meet.
+
+    Examples:
+        >>> try:
+        ...     anyscene.load("camvit")
+        ... except anyscene.AnysceneError as error:
+        ...     print(str(error).split("; ")[-1])
+        did you mean 'camvid'?
+
+    """
 
 
 class ImageError(AnysceneError):
-    """An image file cannot be read as an image."""
+    """An image file cannot be read as an image.
+
+    Examples:
+        >>> try:
+        ...     anyscene.data.read_image("nothing.jpg")
+        ... except anyscene.ImageError:
+        ...     print("no such picture")
+        no such picture
+
+    """
 
 
 class DataError(AnysceneError):
-    """A data set is missing, incomplete or contradicts itself."""
+    """A data set is missing, incomplete or contradicts itself.
+
+    Examples:
+        >>> try:
+        ...     anyscene.data.open("camvid:nowhere")
+        ... except anyscene.DataError:
+        ...     print("no data set there")
+        no data set there
+
+    """
 
 
 class ModelError(AnysceneError):
-    """A model or backbone file is damaged, of another version, or does not fit the data."""
+    """A model or backbone file is damaged, of another version, or does not fit the data.
+
+    Examples:
+        >>> try:
+        ...     anyscene.load("nothing.anyscene")
+        ... except anyscene.ModelError:
+        ...     print("no such model")
+        no such model
+
+    """
 
 
 class ConfigError(AnysceneError):
-    """A setting has a value that cannot work."""
+    """A setting has a value that cannot work.
+
+    Examples:
+        >>> streets = anyscene.data.open("streets:1")
+        >>> truth = anyscene.Labeling(streets.split("all")[0].truth, streets.classes)
+        >>> try:
+        ...     truth.save("labels.jpg")
+        ... except anyscene.ConfigError:
+        ...     print("labels are saved as PNG")
+        labels are saved as PNG
+
+    """
 
 
 class StreamError(AnysceneError):
-    """A stream of frames cannot be labelled further as it was."""
+    """A stream of frames cannot be labelled further as it was.
+
+    Examples:
+        >>> live = anyscene.load("camvid").live("5ms")  # without `with`
+        >>> image = anyscene.data.open("streets:1").split("all")[0].image
+        >>> try:
+        ...     live.label(image)
+        ... except anyscene.StreamError:
+        ...     print("a stream is opened by `with`")
+        a stream is opened by `with`
+
+    """
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

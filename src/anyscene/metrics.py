@@ -3,6 +3,15 @@
 A matrix is int64[classes, classes + 1]: rows are the truth, columns the labels given; matrices of several
 maps are summed before they are scored. Pixels of void truth appear nowhere. The last column holds pixels
 that got no class (label void): they count against the class that they truly are, and as an answer of none.
+
+Examples:
+    >>> import numpy as np
+    >>> truth = np.array([[0, 0, 1, -1]], np.int16)  # -1: unknown, and not counted
+    >>> labels = np.array([[0, 1, 1, 1]], np.int16)
+    >>> counts = anyscene.metrics.count(truth, labels, 2)
+    >>> print(round(anyscene.metrics.pixel_accuracy(counts), 3), anyscene.metrics.mean_iou(counts))
+    0.667 0.5
+
 """
 
 from __future__ import annotations

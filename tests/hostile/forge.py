@@ -12,7 +12,9 @@ from safetensors.numpy import load, save
 
 MANIFEST = "manifest.json"
 ARRAYS = {".anyscene": "arrays.safetensors", ".backbone": "heads.safetensors"}
-MODELS = Path(__file__).parents[2] / "src" / "anyscene" / "models"
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "src" / "anyscene" / "models"
+BACKBONES = ROOT / "models" / "src" / "anyscene_models"
 
 
 @dataclass

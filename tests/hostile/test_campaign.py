@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.hostile.campaign import BAD, opened
-from tests.hostile.forge import MODELS, take_apart
+from tests.hostile.forge import BACKBONES, MODELS, take_apart
 from tests.hostile.mutators import damaged_file, forged_file
 from tests.hostile.trained import pictures
 
@@ -22,7 +22,7 @@ def any_picture(random, number):
     return damaged_file(list(pictures().values())[number % len(pictures())], random)
 
 
-CAMVID, BACKBONE = MODELS / "camvid.anyscene", MODELS / "camvid.backbone"
+CAMVID, BACKBONE = MODELS / "camvid.anyscene", BACKBONES / "camvid.backbone"
 KINDS = {
     "signed model": ("model", ".anyscene", forger(CAMVID), CAMVID.read_bytes(), 25),
     "damaged model": ("model", ".anyscene", damager(CAMVID.read_bytes()), CAMVID.read_bytes(), 10),

@@ -66,9 +66,9 @@ def run(program: str, home: Path, **settings: str) -> subprocess.CompletedProces
 LABEL = """
 import time
 from tests.hostile.victim import open_backbone, open_model
-from tests.hostile.forge import MODELS
+from tests.hostile.forge import BACKBONES, MODELS
 open_model(MODELS / "camvid.anyscene")
-open_backbone(MODELS / "camvid.backbone")  # as training does
+open_backbone(BACKBONES / "camvid.backbone")  # as training does
 time.sleep({seconds})
 """
 

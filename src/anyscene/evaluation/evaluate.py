@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,14 @@ from anyscene.data import open as open_data
 from anyscene.engine.loading import find_model
 from anyscene.errors import ConfigError
 from anyscene.evaluation.baselines.fitting import fit_baselines
-from anyscene.evaluation.compared_systems import BY_KEY, DATA_TERM, SQUEEZED, SYSTEMS, names
+from anyscene.evaluation.compared_systems import BY_KEY, BY_NAME, DATA_TERM, SQUEEZED, SYSTEMS, names
 from anyscene.evaluation.headline import headline
 from anyscene.evaluation.image_tracer import Job
 from anyscene.evaluation.network_alone import SIZES, measure_network_alone, scores_alone, squeezed_sizes
 from anyscene.evaluation.request import (
     MODEL_CLOCK,
+    UPFRONT,
+    WALL_CLOCK,
     Request,
     check_classes,
     check_options,
@@ -32,8 +34,8 @@ from anyscene.evaluation.results_file import results_document, this_machine, wri
 from anyscene.evaluation.scores import Scores, anytime_scores, budget_grid, fixed_scores
 from anyscene.evaluation.time_scale import TimeScale, in_model_time
 from anyscene.evaluation.trace_jobs import Report, trace_images
-from anyscene.evaluation.traces import Trace, priced_anew
-from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone, shipped_backbone
+from anyscene.evaluation.traces import Trace, charged_upfront, priced_anew
+from anyscene.features.hypercolumn.backbone import MAIN, Backbone, installed_backbone, read_backbone
 from anyscene.features.hypercolumn.image_keys import image_key
 from anyscene.features.hypercolumn.network import Head, Network, head_from_arrays
 from anyscene.features.hypercolumn.rung import NETWORK, Rung
@@ -102,6 +104,8 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
             if scale and "dnmd" in traces:
                 traces["dnmd"] = [priced_anew(trace, scale.plan_costs) for trace in traces["dnmd"]]
             report("network alone", 1, 1, "")
+        if request.segmentation == UPFRONT and request.clock == MODEL_CLOCK:
+            traces = _tree_first(traces, trained)
         scores = _scores(traces) | alone
     notes = (*notes, *_warnings(dataset, chosen, request, backbone))
     about["notes"] = list(notes)
@@ -135,10 +139,25 @@ def _traces(
         work=work,
         indices=images_to_score(dataset.split(request.split), request),
         clock=request.clock,
-        segmentation=request.segmentation,
+        upfront=request.clock == WALL_CLOCK and request.segmentation == UPFRONT,
         baselines=baselines,
     )
     return trace_images(job, (*anytime, *fitted), request.processes, report)
+
+
+def with_tree_first(found: Evaluation) -> Evaluation:
+    """The same runs with the whole tree charged before the first action, where layers were charged as grown."""
+    traces = _tree_first({BY_NAME[name].key: own for name, own in found.traces.items()}, found.trained)
+    named = {BY_KEY[key].name: own for key, own in traces.items()}
+    return replace(found, traces=named, scores=found.scores | _scores(traces))
+
+
+def _tree_first(traces: Traces, trained: TrainedModel) -> Traces:
+    grow = trained.model.costs.grow
+    return {
+        key: [charged_upfront(trace, grow) for trace in own] if BY_KEY[key].anytime else own
+        for key, own in traces.items()
+    }
 
 
 def _scores(traces: Traces) -> dict[str, Scores]:
@@ -185,19 +204,24 @@ def _network_scores(
 def _network(
     request: Request, trained: TrainedModel, dataset: DataSet
 ) -> tuple[tuple[Network, Head] | None, Path | None]:
-    """The network to run alone, the model's own if it has one; and the backbone to fit baselines with."""
-    path = request.backbone or shipped_backbone(dataset.name)
-    backbone: Backbone | None = read_backbone(path) if request.backbone or path.exists() else None
+    """The network to run alone, the model's own if it has one; and the backbone to fit baselines with.
+
+    Baselines look at a network where the model does, or where one is named.
+    """
+    path = request.backbone or installed_backbone(dataset.name)
+    backbone: Backbone | None = read_backbone(path) if path else None
     known = backbone is not None and dataset.name in backbone.classes
-    if request.backbone and not known:
+    own = NETWORK in trained.graphs
+    if request.backbone and not known and not own:
         raise ConfigError(f"the backbone {path} has no head for {dataset.name}; leave it out or name another")
-    if NETWORK in trained.graphs:
+    looked_at = path if own or request.backbone else None
+    if own:
         head, speaks = head_from_arrays(trained.features, len(trained.classes))
         if speaks:
-            return (Network(trained.graphs[NETWORK]), head), path if known else None
+            return (Network(trained.graphs[NETWORK]), head), looked_at
     if backbone and known:
-        return (Network(backbone.graphs[MAIN]), backbone.heads[MAIN, dataset.name]), path
-    return None, None
+        return (Network(backbone.graphs[MAIN]), backbone.heads[MAIN, dataset.name]), looked_at
+    return None, looked_at
 
 
 def _possible(

@@ -17,7 +17,13 @@ from anyscene.learning.weak_learners import LearnerSettings
 
 
 class TrainConfig(BaseModel):
-    """How a model is learned."""
+    """How a model is learned.
+
+    Examples:
+        >>> anyscene.TrainConfig(bundles=[5, 10]).bundles
+        (5, 10)
+
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

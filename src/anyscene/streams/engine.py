@@ -48,5 +48,13 @@ def load(model: str | Path | None = None, threads: int = 1) -> StreamingEngine:
     The first time on a machine, what every step costs there is measured, which takes ten seconds or more;
     `anyscene calibrate` does it again and more thoroughly. model : None for the default one, for outdoor
     photos. threads : CPU threads to use.
+
+    Examples:
+        >>> model = anyscene.load("camvid")
+        >>> image = anyscene.data.open("streets:1?size=240x180").split("all")[0].image
+        >>> out = model.label(image, budget="50ms")  # or the path of a picture
+        >>> out.labels.shape, out.is_prior
+        ((180, 240), False)
+
     """
     return prepare_as(StreamingEngine, learned_for(model), threads)

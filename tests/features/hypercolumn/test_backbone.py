@@ -1,11 +1,18 @@
 import json
+import sys
 import zipfile
 
 import numpy as np
 import pytest
 
 from anyscene.errors import ModelError
-from anyscene.features.hypercolumn.backbone import Backbone, read_backbone, write_backbone
+from anyscene.features.hypercolumn.backbone import (
+    Backbone,
+    installed_backbone,
+    read_backbone,
+    shipped_backbone,
+    write_backbone,
+)
 from anyscene.features.hypercolumn.image_keys import image_key
 from anyscene.features.hypercolumn.network import Head, Network
 
@@ -50,6 +57,19 @@ def test_what_is_written_is_read(path):
     for key, head in written.heads.items():
         assert (read.heads[key].weight == head.weight).all()
         assert read.heads[key].classes == 2
+
+
+def test_a_data_set_starts_from_its_own_network_and_others_from_the_joint_one():
+    assert shipped_backbone("camvid").name == "camvid.backbone"
+    assert shipped_backbone("mydata").name == shipped_backbone().name == "joint.backbone"
+
+
+def test_without_the_package_of_networks_it_is_said_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "anyscene_models", None)  # as if it were not installed
+    assert installed_backbone("camvid") is None
+    with pytest.raises(ModelError, match=r"pip install 'anyscene\[models\]'") as told:
+        shipped_backbone("camvid")
+    assert "\n" not in str(told.value)
 
 
 def test_the_same_backbone_gives_the_same_bytes(path, tmp_path):

@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from anyscene.marks import MARK
 SCHEMA = 1
 HEADS = "heads.safetensors"
 MAIN = "train"
+PACKAGE = "anyscene_models"
+"""The distribution anyscene-models: networks to start training from, which labeling does not need."""
 
 
 class PartRecord(BaseModel):
@@ -88,11 +91,25 @@ class Backbone:
         )
 
 
+def installed_backbone(dataset: str = "") -> Path | None:
+    """The file of the backbone for a data set, its own or else the joint one; None without anyscene-models."""
+    if find_spec(PACKAGE) is None:
+        return None
+    folder = Path(str(resources.files(PACKAGE)))
+    own = folder / f"{dataset}.backbone"
+    return own if dataset and own.exists() else folder / "joint.backbone"
+
+
 def shipped_backbone(dataset: str = "") -> Path:
-    """The file of the backbone that ships for a data set: its own if there is one, else the joint one."""
-    models = Path(str(resources.files("anyscene"))) / "models"
-    own = models / f"{dataset}.backbone"
-    return own if dataset and own.exists() else models / "joint.backbone"
+    """As `installed_backbone`, where there must be one."""
+    found = installed_backbone(dataset)
+    if found is None:
+        raise ModelError(
+            "training starts from a network of the package anyscene-models, which is not installed; "
+            "`pip install 'anyscene[models]'` adds it (`pip install ./models` in the repository), "
+            "`--backbone FILE` names another one, `--without-network` learns from the other features alone"
+        )
+    return found
 
 
 def write_backbone(path: Path, backbone: Backbone) -> None:
