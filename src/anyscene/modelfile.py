@@ -28,15 +28,16 @@ from anyscene.model import validation
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Action, Pool, Split, Update
 from anyscene.model.chain import Chain
+from anyscene.named_arrays import Arrays, prefixed, under
 from anyscene.policy.model import Model
 from anyscene.policy.plans import Plan
 from anyscene.policy.policies import LearnedPolicy, LinearQ
-from anyscene.policy.storage import StoredPolicy, check_policy, policy_from_arrays, policy_to_arrays, under
+from anyscene.policy.storage import StoredPolicy, check_policy, policy_from_arrays, policy_to_arrays
 from anyscene.policy.stream_section import StreamSection
 
 SCHEMA = 3
 OLDEST_SCHEMA = 2
-ARRAYS, GRAPHS = "arrays.safetensors", "graphs/"
+ARRAYS, GRAPHS = "arrays.safetensors", "graphs"
 KIND = "anyscene model"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Files in the zip carry no date, so that equal models are equal bytes."""
@@ -97,9 +98,9 @@ class _Manifest(_Common):
 
     policies: tuple[str, ...] = Field(min_length=1, max_length=validation.MOST_POLICIES)
 
-    def read_policies(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, StoredPolicy]:
+    def read_policies(self, arrays: Arrays) -> dict[str, StoredPolicy]:
         """The policies by name."""
-        return {name: policy_from_arrays(under(f"policies/{name}/", arrays)) for name in self.policies}
+        return {name: policy_from_arrays(under(f"policies/{name}", arrays)) for name in self.policies}
 
 
 class _Version2(_Common):
@@ -114,11 +115,11 @@ class _Version2(_Common):
         """The policies' names."""
         return tuple(self.stop_below)
 
-    def read_policies(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, StoredPolicy]:
+    def read_policies(self, arrays: Arrays) -> dict[str, StoredPolicy]:
         """The policies by name, with infinity where version 2 wrote a large number for it."""
         policies: dict[str, StoredPolicy] = {}
         for name, level in self.stop_below.items():
-            q = LinearQ(**under(f"policies/{name}/", arrays))
+            q = LinearQ(**under(f"policies/{name}", arrays))
             stop_below = math.copysign(math.inf, level) if abs(level) >= 1e300 else level
             margin = math.inf if self.loyalty[name] >= 1e6 else self.loyalty[name]
             policies[name] = LearnedPolicy(q, stop_below, self.guides[name], margin).simplified()
@@ -143,7 +144,7 @@ def chain_to_arrays(chain: Chain) -> dict[str, NDArray[Any]]:
     return {part.name: getattr(chain, part.name) for part in fields(Chain)}
 
 
-def chain_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Chain:
+def chain_from_arrays(arrays: Arrays, prefix: str) -> Chain:
     """The inverse of `chain_to_arrays`, each name after a prefix."""
     return Chain(**{part.name: arrays[prefix + part.name] for part in fields(Chain)})
 
@@ -152,15 +153,15 @@ def save_model(path: Path, trained: TrainedModel) -> None:
     """Write a model file, wholly or not at all; equal models give equal bytes."""
     pool, costs = trained.model.pool, trained.model.costs
     arrays: dict[str, NDArray[Any]] = {"prior": trained.model.prior}
-    arrays |= {f"features/{name}": array for name, array in trained.features.items()}
+    arrays |= prefixed("features", trained.features)
     for i, chain in enumerate(pool.chains):
-        arrays |= {f"chains/{i}/{key}": array for key, array in chain_to_arrays(chain).items()}
+        arrays |= prefixed(f"chains/{i}", chain_to_arrays(chain))
     for name, policy in trained.policies.items():
-        arrays |= {f"policies/{name}/{key}": array for key, array in policy_to_arrays(policy).items()}
+        arrays |= prefixed(f"policies/{name}", policy_to_arrays(policy))
     values = {part.name: getattr(costs, part.name) for part in fields(ActionCosts)}
     arrays |= {f"costs/{name}": value for name, value in values.items() if isinstance(value, np.ndarray)}
     members = {ARRAYS: save({name: np.ascontiguousarray(array) for name, array in sorted(arrays.items())})}
-    members |= {f"{GRAPHS}{name}": graph for name, graph in sorted(trained.graphs.items())}
+    members |= prefixed(GRAPHS, dict(sorted(trained.graphs.items())))
     manifest = _Manifest(
         schema_version=SCHEMA,
         classes=trained.classes.names,
@@ -226,25 +227,23 @@ def _read_manifest(path: Path, members: dict[str, bytes]) -> _Manifest | _Versio
         ) from error
 
 
-def _assemble(
-    m: _Manifest | _Version2, arrays: Mapping[str, NDArray[Any]], members: Mapping[str, bytes]
-) -> TrainedModel:
+def _assemble(m: _Manifest | _Version2, arrays: Arrays, members: Mapping[str, bytes]) -> TrainedModel:
     """Make a model of what was read, each part once it was checked: what it holds indexes compiled loops."""
     classes = len(m.classes)
     check_names("classes", m.classes)
     check_names("feature sets", m.sets)
     check_names("policies", m.policies)
-    features = under("features/", arrays)
-    graphs = {name.removeprefix(GRAPHS): data for name, data in members.items() if name.startswith(GRAPHS)}
+    features = under("features", arrays)
+    graphs = under(GRAPHS, members)
     sources = validation.sources_of(m.sets, features, graphs, classes)
     validation.check_prior(arrays["prior"], classes)
     validation.check_ladder(m.ladder, sources)
     chains = []
     for i in range(m.chains):
-        validation.check_chain(under(f"chains/{i}/", arrays), classes, sources)
+        validation.check_chain(under(f"chains/{i}", arrays), classes, sources)
         chains.append(chain_from_arrays(arrays, f"chains/{i}/"))
     validation.check_actions(m.actions, [chain.size for chain in chains])
-    costs = under("costs/", arrays)
+    costs = under("costs", arrays)
     validation.check_costs(costs, m.scalars, len(m.sets))
     actions = tuple(action_from_json(row) for row in m.actions)
     pool = Pool(m.sets, tuple(chains), actions, classes, m.layers, m.ladder)
@@ -253,7 +252,7 @@ def _assemble(
     validation.check_plans(m.plans)
     phi = model.situation(model.start()).phi
     for name in m.policies:
-        check_policy(under(f"policies/{name}/", arrays), phi, len(actions))
+        check_policy(under(f"policies/{name}", arrays), phi, len(actions))
     policies = m.read_policies(arrays)
     sequences = (m.static, *(taken for taken, _ in m.plans), *(policy.guide for policy in policies.values()))
     if any(action >= len(actions) for sequence in sequences for action in sequence):

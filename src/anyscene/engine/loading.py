@@ -22,7 +22,7 @@ from anyscene.features.hypercolumn.network import Network, head_from_arrays
 from anyscene.features.hypercolumn.rung import NETWORK, rungs_among
 from anyscene.model.actions import Pool
 from anyscene.modelfile import TrainedModel, load_model
-from anyscene.policy.storage import under
+from anyscene.named_arrays import under
 
 SUFFIX = ".anyscene"
 POLICY = "D-NM"
@@ -95,7 +95,7 @@ def learned_from(trained: TrainedModel) -> Learned:
 
 def familiarity_for(trained: TrainedModel, path: Path) -> Familiarity | None:
     """What images of a model's training set look like: from its file, or from one beside it."""
-    own = under(f"{FAMILIARITY}/", trained.features)
+    own = under(FAMILIARITY, trained.features)
     beside = path.with_suffix(f".{FAMILIARITY}")
     try:
         if not own and beside.exists():

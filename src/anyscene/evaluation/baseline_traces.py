@@ -9,9 +9,10 @@ import cv2
 import numpy as np
 
 from anyscene import metrics
-from anyscene.evaluation.baselines import BeliefMap, gather
 from anyscene.evaluation.baselines.answers import answers_of, looks_at_all_layers
+from anyscene.evaluation.baselines.evidence import gather
 from anyscene.evaluation.baselines.fitted import FittedBaselines
+from anyscene.evaluation.baselines.labeler import BeliefMap
 from anyscene.evaluation.scored_image import ScoredImage
 from anyscene.evaluation.traces import Trace, count_by_region
 from anyscene.features import RegionFeatures, View

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
+from safetensors.numpy import load_file
 
-from anyscene.files import write_atomically
 from anyscene.metrics import Counts
+from anyscene.named_arrays import write_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +69,14 @@ def count_by_region(truth: NDArray[np.int64], labels: NDArray[np.integer]) -> Co
 
 def save_traces(path: Path, traces: Sequence[Trace]) -> None:
     """Write the traces of some images, wholly or not at all."""
-    arrays = {
-        f"{i}/{part.name}": np.ascontiguousarray(getattr(trace, part.name))
-        for i, trace in enumerate(traces)
-        for part in fields(Trace)
-    }
-    with write_atomically(path) as file:
-        file.write(save(arrays))
+    write_arrays(
+        path,
+        {
+            f"{i}/{part.name}": getattr(trace, part.name)
+            for i, trace in enumerate(traces)
+            for part in fields(Trace)
+        },
+    )
 
 
 def load_traces(path: Path) -> list[Trace] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from anyscene.checks import check_array
 from anyscene.features.layout_kernels import add_trees
+from anyscene.named_arrays import Arrays
 
 DEEPEST = 16
 LARGEST = 1e6
@@ -59,7 +59,7 @@ class Booster:
         return asdict(self)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], columns: int) -> Booster:
+    def from_arrays(cls, arrays: Arrays, columns: int) -> Booster:
         """The inverse of `arrays`, on so many columns of values; other arrays are ignored."""
         base, feature, threshold, leaf = (arrays[part.name] for part in fields(cls))
         check_array("the base of a classifier", base, np.float32, (None,), -LARGEST, LARGEST)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from anyscene.features.layout import MAPS, POINTS, LayoutClassifier, fit_layout, gradient_means
 from anyscene.features.pooling import Pooling
-from anyscene.features.sets import SHAPES, Arrays, FeatureSet, register
+from anyscene.features.sets import SHAPES, FeatureSet, register
 from anyscene.features.shapes import Shapes
 from anyscene.features.surfaces import SURFACES, surface_truth
 from anyscene.features.view import View
+from anyscene.named_arrays import Arrays
 
 FILTERS, TREES, DEPTH = 120, 24, 4
 """Of the classifier of surfaces: few, since three surfaces are easy to tell apart."""

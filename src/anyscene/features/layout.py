@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from anyscene.errors import DataError
 from anyscene.features.boosting import Booster, fit_booster
 from anyscene.features.layout_kernels import filter_means, integrate
 from anyscene.features.view import View, shared_map
+from anyscene.named_arrays import Arrays
 
 GRID = 4
 """Frame pixels along a side of the blocks that channels are summed over."""
@@ -141,7 +142,7 @@ class LayoutClassifier:
         return {"filters": self.filters, **self.booster.arrays()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LayoutClassifier:
+    def from_arrays(cls, arrays: Arrays) -> LayoutClassifier:
         """The inverse of `arrays`."""
         filters = arrays["filters"]
         check_array("the filters", filters, np.int32, (None, 5), -FURTHEST, FURTHEST)

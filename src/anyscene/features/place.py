@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from anyscene.checks import check_array, check_keys
 from anyscene.features.pooling import Pooling
-from anyscene.features.sets import Arrays, FeatureSet, register
+from anyscene.features.sets import FeatureSet, register
 from anyscene.features.view import View
+from anyscene.named_arrays import Arrays
 
 CELLS = (24, 32)
 """Rows and columns of the map. A finer map is no better: outlines differ from picture to picture."""

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from anyscene.features.layout import MAPS, LayoutClassifier, fit_layout
 from anyscene.features.pooling import Pooling
-from anyscene.features.sets import Arrays, FeatureSet, register
+from anyscene.features.sets import FeatureSet, register
 from anyscene.features.view import View
+from anyscene.named_arrays import Arrays
 
 FILTERS, TREES, DEPTH = 400, 80, 6
 """Of the classifier of classes."""

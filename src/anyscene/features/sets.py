@@ -18,6 +18,7 @@ from anyscene.errors import ConfigError, ModelError
 from anyscene.features.pooling import Pooling
 from anyscene.features.shapes import Shapes
 from anyscene.features.view import View
+from anyscene.named_arrays import Arrays, under
 
 PAPER_SETS = ("color", "position", "texture", "lbp", "hog", "sift", "geometry", "semantics")
 """The paper's sets, without the hypercolumn: that has no module here, its rungs come from a backbone."""
@@ -30,8 +31,6 @@ SCORE_FLOOR = np.float32(1e-4)
 
 SHAPES = "shapes"
 """Stands among the needs of a set that describes the shapes of regions."""
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 class FeatureSet:
@@ -147,11 +146,8 @@ def bank_from_arrays(names: Iterable[str], arrays: Arrays) -> dict[str, FeatureS
     """The inverse of `bank_to_arrays` for registered sets."""
     bank = {}
     for name in names:
-        own = {
-            key.removeprefix(f"{name}/"): array for key, array in arrays.items() if key.startswith(f"{name}/")
-        }
         try:
-            bank[name] = feature_set_class(name).from_arrays(own)
+            bank[name] = feature_set_class(name).from_arrays(under(name, arrays))
         except (TypeError, KeyError, ValueError) as error:
             raise ModelError(
                 f"the arrays of feature set '{name}' do not fit this version: {error}"

@@ -13,8 +13,9 @@ from anyscene.features.codebooks import Vectors, check_codebook, learn_codebook,
 from anyscene.features.orientation_kernels import add_orientations, gather_descriptors
 from anyscene.features.orientations import fold_directions
 from anyscene.features.pooling import Pooling
-from anyscene.features.sets import Arrays, FeatureSet, register
+from anyscene.features.sets import FeatureSet, register
 from anyscene.features.view import View, with_margin
+from anyscene.named_arrays import Arrays
 
 STEP = 8
 """Pixels from one descriptor to the next."""

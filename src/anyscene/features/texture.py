@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from anyscene.checks import check_array, check_keys
 from anyscene.features.codebooks import Vectors, check_codebook, learn_codebook, nearest_words, sample_rows
 from anyscene.features.pooling import Pooling
-from anyscene.features.sets import Arrays, FeatureSet, register
+from anyscene.features.sets import FeatureSet, register
 from anyscene.features.view import View, with_margin
+from anyscene.named_arrays import Arrays
 
 STRIDE = 4
 """Frame pixels from one texton to the next."""

@@ -19,11 +19,10 @@ from anyscene.features.sets import Bank, bank_from_arrays, list_feature_sets
 from anyscene.features.sift import fit_sift
 from anyscene.features.texture import fit_texture
 from anyscene.hierarchy import working_frame
+from anyscene.named_arrays import Arrays
 
 CODEBOOK_IMAGES = 120
 """Images that a codebook is learned from, at most; it bounds the time and the memory that this takes."""
-
-Learned = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +75,7 @@ def fit_classifiers(
     scenes: SceneList, classes: Classes, rng: np.random.Generator, names: Sequence[str]
 ) -> dict[str, NDArray[Any]]:
     """Learn the classifiers of those of the named sets that have one, as `<set>/<array>`."""
-    learned: dict[str, Learned] = {}
+    learned: dict[str, Arrays] = {}
     if "semantics" in names:
         learned["semantics"] = fit_semantics(labeled_frames(scenes), len(classes), rng)
     if "geometry" in names:
@@ -96,5 +95,5 @@ def labeled_frames(scenes: SceneList) -> Iterator[tuple[NDArray[np.uint8], NDArr
         yield frame, np.asarray(cv2.resize(scene.truth, size, interpolation=cv2.INTER_NEAREST), np.int16)
 
 
-def _named(learned: Mapping[str, Learned]) -> dict[str, NDArray[Any]]:
+def _named(learned: Mapping[str, Arrays]) -> dict[str, NDArray[Any]]:
     return {f"{name}/{key}": array for name, arrays in learned.items() for key, array in arrays.items()}

@@ -41,10 +41,11 @@ from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Action
 from anyscene.modelfile import TrainedModel, save_model
+from anyscene.named_arrays import under
 from anyscene.policy.curves import area_over_log_cost, budget_grid, mean_curve
 from anyscene.policy.policies import Policy, StaticPolicy
 from anyscene.policy.rollout import Trajectory
-from anyscene.policy.storage import StoredPolicy, policy_from_arrays, policy_to_arrays, under
+from anyscene.policy.storage import StoredPolicy, policy_from_arrays, policy_to_arrays
 
 STAGES = 4
 """To be raised when stages leave something else behind: a run of before cannot be gone on with."""
@@ -269,7 +270,7 @@ def learn(
         }
 
     arrays = folder.arrays("policies", make)
-    return {name: policy_from_arrays(under(f"{name}/", arrays)) for name in ("D-NM", "D-M")}
+    return {name: policy_from_arrays(under(name, arrays)) for name in ("D-NM", "D-M")}
 
 
 def _held_out_runs(

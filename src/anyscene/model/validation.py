@@ -21,6 +21,7 @@ from anyscene.features.hypercolumn.network import head_from_arrays
 from anyscene.features.hypercolumn.rung import NETWORK, rungs_among
 from anyscene.hierarchy import LAYERS
 from anyscene.model.chain import PARENT_BELIEF
+from anyscene.named_arrays import Arrays, under
 
 MOST_CLASSES = 1000
 MOST_SETS = 100
@@ -39,8 +40,6 @@ LARGEST = 1e6
 
 MOST_MS = 1e7
 """Milliseconds; nothing that a model does takes hours."""
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 def _printable(text: str) -> str:
@@ -105,13 +104,7 @@ def sources_of(sets: Sequence[str], features: Arrays, graphs: Mapping[str, bytes
     has_network = bool(rungs)
     check_keys("the networks", graphs, [NETWORK] * has_network)
     if FAMILIARITY in owners:
-        Familiarity.from_arrays(
-            {
-                name.removeprefix(f"{FAMILIARITY}/"): array
-                for name, array in features.items()
-                if name.startswith(FAMILIARITY)
-            }
-        )
+        Familiarity.from_arrays(under(FAMILIARITY, features))
     if unknown := owners - {*plain, *([NETWORK] * has_network), FAMILIARITY}:
         raise ValueError(f"there are arrays of '{min(unknown)[:100]}', which is no feature set of the model")
     offered = {

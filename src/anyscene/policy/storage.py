@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from anyscene.checks import check_array, check_keys
 from anyscene.model.validation import MOST_STEPS
+from anyscene.named_arrays import Arrays
 from anyscene.policy.phi import Phi
 from anyscene.policy.policies import LearnedPolicy, LinearQ, StaticPolicy
 
@@ -20,11 +20,6 @@ SEQUENCE = "sequence"
 
 LARGEST_Q = 1e12
 """Of a weight; Q̂ stays a number then."""
-
-
-def under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The arrays whose names begin with a prefix, by the rest of their names."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def policy_to_arrays(policy: StoredPolicy) -> dict[str, NDArray[Any]]:
@@ -39,7 +34,7 @@ def policy_to_arrays(policy: StoredPolicy) -> dict[str, NDArray[Any]]:
     }
 
 
-def check_policy(arrays: Mapping[str, NDArray[Any]], phi: Phi, actions: int) -> None:
+def check_policy(arrays: Arrays, phi: Phi, actions: int) -> None:
     """Raise a ValueError unless arrays from a file are those of a policy that weighs what `phi` says.
 
     Version 2 of model files keeps guides and levels elsewhere.
@@ -60,7 +55,7 @@ def check_policy(arrays: Mapping[str, NDArray[Any]], phi: Phi, actions: int) -> 
         check_array("the level of a policy", arrays["stop_below"], np.float64, (1,), infinite=True)
 
 
-def policy_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> StoredPolicy:
+def policy_from_arrays(arrays: Arrays) -> StoredPolicy:
     """The inverse of `policy_to_arrays`."""
     if SEQUENCE in arrays:
         return StaticPolicy(tuple(arrays[SEQUENCE].tolist()))

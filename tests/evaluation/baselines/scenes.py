@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from anyscene.evaluation.baselines import ImageEvidence, LabeledImage
+from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
 
 CLASSES = 3
 COLORS = np.array([[200, 60, 60], [60, 190, 70], [70, 80, 210]])

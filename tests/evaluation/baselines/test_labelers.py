@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 
 from anyscene.errors import DataError, ModelError
-from anyscene.evaluation.baselines import (
-    BASELINES,
-    FeatureSelection,
-    PixelCrfLabeler,
-    RegionCrfLabeler,
-    gather,
-    load_labeler,
-    save_labeler,
-)
 from anyscene.evaluation.baselines.classifier import ClassifierSettings, TrainingRows, cross_fit
+from anyscene.evaluation.baselines.crf_labeler import PixelCrfLabeler, RegionCrfLabeler
 from anyscene.evaluation.baselines.data_term import Stacked
-from anyscene.evaluation.baselines.feature_selection import choose_sequence
+from anyscene.evaluation.baselines.evidence import gather
+from anyscene.evaluation.baselines.feature_selection import FeatureSelection, choose_sequence
+from anyscene.evaluation.baselines.fitted import BASELINES, load_labeler, save_labeler
 from anyscene.evaluation.baselines.inference_machine import InferenceMachine, with_context
 from anyscene.evaluation.baselines.labeler import BeliefMap, best_temperature, soften
 from anyscene.features import RegionFeatures, View

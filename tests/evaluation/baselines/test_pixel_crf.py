@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anyscene.evaluation.baselines import pixel_crf_kernels as kernels
+from anyscene.evaluation.baselines import crf_kernels as kernels
 from anyscene.evaluation.baselines.pixel_crf import PixelCrfParameters, mean_field
 
 CLASSES = 5

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anyscene.evaluation.baselines import region_crf_kernels
+from anyscene.evaluation.baselines import crf_kernels
 from anyscene.evaluation.baselines.evidence import RegionSummary, summarise
 from anyscene.evaluation.baselines.region_crf import RegionCrfParameters, mean_field, message_matrix
 from tests.evaluation.baselines.scenes import labeled_images
@@ -77,7 +77,7 @@ def test_adding_a_scaled_kernel_agrees_with_plain_numpy():
     kernel, total = random.random((2, 7, 7), dtype=np.float32)
     rows, columns = random.random((2, 7), dtype=np.float32)
     expected = total + rows[:, None] * kernel * columns
-    region_crf_kernels.add_scaled(kernel, rows, columns, total)
+    crf_kernels.add_scaled(kernel, rows, columns, total)
     np.testing.assert_allclose(total, expected, rtol=1e-5)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from anyscene.evaluation.baselines.dcrf import RegionCrfLabeler
+from anyscene.evaluation.baselines.crf_labeler import RegionCrfLabeler
 from anyscene.evaluation.baselines.evidence import ImageEvidence
 from anyscene.evaluation.baselines.feature_selection import FeatureSelection
 from anyscene.evaluation.baselines.labeler import BeliefMap, Labeler

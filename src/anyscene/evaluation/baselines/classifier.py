@@ -6,7 +6,6 @@ blended first, and trees refine the blend; trees alone would need hundreds of st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from anyscene.learning.binning import Bins, fit_bins
 from anyscene.learning.blending import Blend, cross_entropy
 from anyscene.learning.boosting import BoostingSettings, Rows, Tree, boost
 from anyscene.model import kernels
+from anyscene.named_arrays import Arrays
 
 CHANCE_FLOOR = np.float32(1e-3)
 """Probabilities below this count as equally unlikely."""
@@ -88,7 +88,7 @@ class RegionClassifier:
         return asdict(self)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> RegionClassifier:
+    def from_arrays(cls, arrays: Arrays) -> RegionClassifier:
         """The inverse of `arrays`."""
         return cls(**{part.name: arrays[part.name] for part in fields(cls)})
 

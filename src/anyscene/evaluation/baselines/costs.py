@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.costs.steps import CostModel
-from anyscene.evaluation.baselines import ImageEvidence, LabeledImage, Labeler
 from anyscene.evaluation.baselines.answers import Answer, answers_of, looks_at_all_layers
 from anyscene.evaluation.baselines.data_term import spread
+from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
+from anyscene.evaluation.baselines.labeler import Labeler
 from anyscene.features import Bank, Ledger, RegionFeatures, View
 from anyscene.features.layers import growth_work
 from anyscene.hierarchy import LAYERS, Tree

@@ -1,4 +1,4 @@
-"""What the two CRF baselines share: a data term, a CRF's parameters, a temperature, one file format."""
+"""DCRF and H-DCRF: a data term of the finest regions, refined by a CRF over regions or over pixels."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from anyscene.evaluation.baselines import pixel_crf, region_crf
 from anyscene.evaluation.baselines.classifier import ClassifierSettings, RegionClassifier
 from anyscene.evaluation.baselines.data_term import Stacked, fit_data_term, spread
-from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
+from anyscene.evaluation.baselines.evidence import ImageEvidence, Images, summarise
 from anyscene.evaluation.baselines.labeler import (
-    Arrays,
     BeliefMap,
     Parameters,
     best_temperature,
     parameters_from_arrays,
     parameters_to_arrays,
-    prefixed,
     soften,
-    under,
 )
+from anyscene.evaluation.baselines.pixel_crf import PixelCrfParameters
+from anyscene.evaluation.baselines.region_crf import RegionCrfParameters
 from anyscene.evaluation.baselines.search import surest_gain
+from anyscene.named_arrays import Arrays, prefixed, under
+
+CLIQUE_LAYERS = 3
+"""H-DCRF asks the regions of so many of the finest layers for one label each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,3 +103,41 @@ class CrfLabeler(ABC, Generic[Parameters]):
             parameters_from_arrays(type(cls.no_crf), under("parameters", arrays)),
             arrays["temperature"].item(),
         )
+
+
+class RegionCrfLabeler(CrfLabeler[RegionCrfParameters]):
+    """A fitted DCRF; its beliefs are of the finest regions."""
+
+    name: ClassVar[str] = "DCRF"
+    no_crf = RegionCrfParameters(position_weight=0.0, bilateral_weight=0.0)
+    grid = region_crf.SEARCH_GRID
+    search_images = 48
+
+    @staticmethod
+    def refine(
+        belief: NDArray[np.float32], evidence: ImageEvidence, parameters: RegionCrfParameters
+    ) -> BeliefMap:
+        """Smooth beliefs over the finest regions."""
+        return BeliefMap(region_crf.mean_field(belief, summarise(evidence), parameters), evidence.regions)
+
+
+class PixelCrfLabeler(CrfLabeler[PixelCrfParameters]):
+    """A fitted H-DCRF; its beliefs are of single pixels."""
+
+    name: ClassVar[str] = "H-DCRF"
+    no_crf = PixelCrfParameters(position_weight=0.0, bilateral_weight=0.0, region_weight=0.0)
+    grid = pixel_crf.SEARCH_GRID
+    search_images = 24
+
+    @staticmethod
+    def refine(
+        belief: NDArray[np.float32], evidence: ImageEvidence, parameters: PixelCrfParameters
+    ) -> BeliefMap:
+        """Paint beliefs on pixels and refine them there."""
+        depth = len(evidence.parents)
+        cliques = [evidence.ancestors(layer) for layer in range(max(0, depth - CLIQUE_LAYERS), depth)]
+        painted = belief[evidence.regions]
+        refined = pixel_crf.mean_field(painted, evidence.image, evidence.regions, cliques, parameters)
+        height, width, classes = refined.shape
+        cells = np.arange(height * width, dtype=np.int32).reshape(height, width)
+        return BeliefMap(refined.reshape(-1, classes), cells)

@@ -17,10 +17,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
+from anyscene.evaluation.baselines.crf_labeler import RegionCrfLabeler
 from anyscene.evaluation.baselines.data_term import fit_data_term, spread
-from anyscene.evaluation.baselines.dcrf import RegionCrfLabeler
 from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
-from anyscene.evaluation.baselines.labeler import Arrays, BeliefMap, prefixed, under
+from anyscene.evaluation.baselines.labeler import BeliefMap
+from anyscene.named_arrays import Arrays, prefixed, under
 
 CostOf = Callable[[Sequence[str]], float]
 """The milliseconds that some feature sets take to compute; what they share counts once."""

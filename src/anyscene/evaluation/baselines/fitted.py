@@ -1,4 +1,4 @@
-"""The folder of fitted baselines: who may write into it, what it holds, and reading it to label images."""
+"""The folder of fitted baselines: what it holds, who may write into it, and how it is read."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
 import anyscene
 from anyscene.data import DataSet
-from anyscene.errors import ConfigError
-from anyscene.evaluation.baselines.files import load_labeler
+from anyscene.errors import ConfigError, ModelError
+from anyscene.evaluation.baselines.crf_labeler import PixelCrfLabeler, RegionCrfLabeler
+from anyscene.evaluation.baselines.feature_selection import FeatureSelection
+from anyscene.evaluation.baselines.inference_machine import InferenceMachine
 from anyscene.evaluation.baselines.labeler import Labeler
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.hypercolumn.ladder import ladder
-from anyscene.features.hypercolumn.network import Head, Network
+from anyscene.features.hypercolumn.network import Network, head_from_arrays
 from anyscene.features.hypercolumn.rung import Rung
 from anyscene.features.sets import PAPER_SETS
 from anyscene.files import write_atomically
 from anyscene.marks import marked, refuse_foreign_folder
+from anyscene.named_arrays import under, write_arrays
 
 FULL_SIZE = Rung(1.0)
 """The one input size of the network that baselines look at."""
@@ -34,6 +37,11 @@ HEAD = f"{NETWORK}.safetensors"
 
 FILES = {"fsm": "F-SM", "dcrf": "DCRF", "him": "HIM", "hdcrf": "H-DCRF", "data-term": "DCRF"}
 """The file of each system, without its ending."""
+
+BASELINES: dict[str, type[Labeler]] = {
+    kind.name: kind for kind in (FeatureSelection, RegionCrfLabeler, InferenceMachine, PixelCrfLabeler)
+}
+"""By the paper's names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +100,27 @@ def labeler_file(folder: Path, key: str) -> Path:
     return folder / f"{FILES[key]}.safetensors"
 
 
+def save_labeler(labeler: Labeler, path: str | Path) -> None:
+    """Write a fitted baseline."""
+    write_arrays(path, labeler.arrays(), {"baseline": labeler.name})
+
+
+def load_labeler(path: str | Path) -> Labeler:
+    """Read a baseline that `save_labeler` wrote."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            name = (file.metadata() or {}).get("baseline", "")
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a dict
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"cannot read the baseline {path}: {error}; fit it again") from error
+    if name not in BASELINES:
+        raise ModelError(f"{path} holds no baseline but '{name}'; there are {', '.join(BASELINES)}")
+    try:
+        return BASELINES[name].from_arrays(arrays)
+    except KeyError as error:
+        raise ModelError(f"{path} is of another version: array {error} is missing; fit it again") from error
+
+
 def read_json(path: Path) -> Any:
     """Read one of the folder's documents."""
     try:
@@ -108,16 +137,12 @@ def write_json(path: Path, document: Any) -> None:
 
 def _load_bank(folder: Path, classes: int) -> Bank:
     """The feature sets that describe new images."""
-    prefix = "whole/"
     try:
-        arrays = load_file(folder / BANK)
-        whole = {name.removeprefix(prefix): own for name, own in arrays.items() if name.startswith(prefix)}
-        bank = dict(bank_from_arrays(PAPER_SETS, whole))
+        bank = dict(bank_from_arrays(PAPER_SETS, under("whole", load_file(folder / BANK))))
         if (folder / NETWORK).exists():
-            parts = load_file(folder / HEAD)
-            head = Head(parts["weight"], parts["bias"], classes)
-            bank |= ladder(Network((folder / NETWORK).read_bytes()), head, (FULL_SIZE,))
-    except (OSError, SafetensorError, KeyError) as error:
+            head, speaks = head_from_arrays(load_file(folder / HEAD), classes)
+            bank |= ladder(Network((folder / NETWORK).read_bytes()), head, (FULL_SIZE,), speaks)
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise ConfigError(f"{folder} holds no baselines that can be read ({error}); delete it") from error
     return bank
 

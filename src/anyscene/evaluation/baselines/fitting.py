@@ -9,25 +9,18 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save
+from safetensors.numpy import load_file
 
 from anyscene.costs.cost_file import measure_costs
 from anyscene.costs.steps import CostModel
 from anyscene.data import DataSet
 from anyscene.errors import DataError
-from anyscene.evaluation.baselines import (
-    FeatureSelection,
-    InferenceMachine,
-    LabeledImage,
-    Labeler,
-    PixelCrfLabeler,
-    RegionCrfLabeler,
-    load_labeler,
-    save_labeler,
-)
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
 from anyscene.evaluation.baselines.costs import BaselineCosts
+from anyscene.evaluation.baselines.crf_labeler import PixelCrfLabeler, RegionCrfLabeler
 from anyscene.evaluation.baselines.data_term import Stacked, fit_data_term, spread
+from anyscene.evaluation.baselines.evidence import LabeledImage
+from anyscene.evaluation.baselines.feature_selection import FeatureSelection
 from anyscene.evaluation.baselines.fitted import (
     BANK,
     COSTS,
@@ -37,20 +30,25 @@ from anyscene.evaluation.baselines.fitted import (
     NETWORK,
     claim_folder,
     labeler_file,
+    load_labeler,
     read_json,
+    save_labeler,
     write_json,
 )
+from anyscene.evaluation.baselines.inference_machine import InferenceMachine
+from anyscene.evaluation.baselines.labeler import Labeler
 from anyscene.evaluation.scored_image import prepare_image
 from anyscene.evaluation.time_scale import measure_time_scale
 from anyscene.features import Bank
 from anyscene.features.cache import FeatureCache
-from anyscene.features.hypercolumn.backbone import MAIN
+from anyscene.features.hypercolumn.rung import NETWORK as GRAPH
 from anyscene.features.hypercolumn.rung import rungs_among
 from anyscene.features.sets import PAPER_SETS
 from anyscene.files import cache_dir, write_atomically
 from anyscene.hierarchy import working_frame
 from anyscene.learning.banks import Banks, bank_unless_copy, fit_banks, load_banks, restrict
 from anyscene.modelfile import TrainedModel
+from anyscene.named_arrays import write_arrays
 
 Report = Callable[[str, int, int, str], None]
 
@@ -73,8 +71,8 @@ def fit_baselines(
 ) -> None:
     """Fit the systems that are not in the folder yet to a split of the data, and price them.
 
-    All eight feature sets are used and, if the backbone has a head for the data, its full-size input. Each
-    training image is described by sets and networks that were not fitted to it.
+    All eight feature sets are used and, if there is a backbone, its full-size input. Each training image is
+    described by sets and networks that were not fitted to it.
 
     judged : the model that baselines are compared with; prices are on the scale of its costs.
     """
@@ -171,20 +169,15 @@ def _banks(data: DataSet, folder: Path, backbone: Path | None, report: Report) -
     path = folder / BANK
     if not path.exists():
         report("feature sets", 0, 1, "fitting")
-        _write_arrays(path, fit_banks(data, PAPER_SETS, np.random.default_rng(0)))
+        write_arrays(path, fit_banks(data, PAPER_SETS, np.random.default_rng(0)))
     banks = load_banks(data, PAPER_SETS, load_file(path), backbone, 1)
     if banks.backbone:
-        head = banks.backbone.heads[MAIN, data.name]
-        _write_arrays(folder / HEAD, {"weight": head.weight, "bias": head.bias})
+        head, graphs = banks.network()
+        write_arrays(folder / HEAD, head)
         with write_atomically(folder / NETWORK) as file:
-            file.write(banks.backbone.graphs[MAIN])
+            file.write(graphs[GRAPH])
     report("feature sets", 1, 1, "")
     return banks
-
-
-def _write_arrays(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    with write_atomically(path) as file:
-        file.write(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
 
 
 def _used(bank: Bank) -> dict[str, Any]:

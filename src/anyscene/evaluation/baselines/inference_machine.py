@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from anyscene.evaluation.baselines.classifier import ClassifierSettings, RegionClassifier
 from anyscene.evaluation.baselines.data_term import fit_layer
 from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
-from anyscene.evaluation.baselines.labeler import Arrays, BeliefMap, prefixed, under
+from anyscene.evaluation.baselines.labeler import BeliefMap
 from anyscene.learning.boosting import BoostingSettings
+from anyscene.named_arrays import Arrays, prefixed, under
 
 Floats = NDArray[np.float32]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
 from anyscene.model.kernels import BELIEF_FLOOR
+from anyscene.named_arrays import Arrays
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,17 +95,6 @@ def best_temperature(beliefs: Sequence[BeliefMap], truths: Sequence[NDArray[np.i
         return sum(own.loss(truth) for own, truth in zip(maps, truths, strict=True))
 
     return min(TEMPERATURES, key=loss)
-
-
-def prefixed(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """Arrays under `prefix/…`."""
-    return {f"{prefix}/{name}": array for name, array in arrays.items()}
-
-
-def under(prefix: str, arrays: Arrays) -> dict[str, NDArray[Any]]:
-    """The inverse of `prefixed`, leaving out what stands elsewhere."""
-    start = f"{prefix}/"
-    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
 def parameters_to_arrays(parameters: DataclassInstance) -> dict[str, NDArray[Any]]:

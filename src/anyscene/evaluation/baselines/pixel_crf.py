@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.evaluation.baselines import pixel_crf_kernels
+from anyscene.evaluation.baselines import crf_kernels
 from anyscene.evaluation.baselines.lattice import Lattice, make_lattice
 from anyscene.evaluation.baselines.lattice_kernels import LANES
 from anyscene.evaluation.baselines.region_crf import RegionCrfParameters
@@ -77,9 +77,9 @@ def mean_field(
     current = _softmax(data_term.copy())
     scores = np.empty_like(data_term)
     for _ in range(parameters.iterations):
-        sums = pixel_crf_kernels.sum_over_regions(current, flat_regions, len(areas))
+        sums = crf_kernels.sum_over_regions(current, flat_regions, len(areas))
         region_term = _region_term(sums, areas, cliques, parameters)
-        pixel_crf_kernels.start_scores(data_term, region_term, flat_regions, scores)
+        crf_kernels.start_scores(data_term, region_term, flat_regions, scores)
         for weight, lattice in filters:
             lattice.add_filtered(
                 current.reshape(-1, groups, LANES), weight, scores.reshape(-1, groups, LANES)
@@ -110,7 +110,7 @@ def _region_term(
     for clique in cliques:
         count = int(clique.max()) + 1
         members = np.bincount(clique, areas, count).astype(np.float32)
-        held = pixel_crf_kernels.sum_over_regions(sums, clique, count) / members[:, None]
+        held = crf_kernels.sum_over_regions(sums, clique, count) / members[:, None]
         cost = np.minimum(1, (1 - held) / np.float32(parameters.region_tolerance))
         term += np.float32(parameters.region_weight) * cost[clique]
     return term
@@ -124,7 +124,7 @@ def _in_groups(scores: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """Turn scores into beliefs, in place."""
-    pixel_crf_kernels.subtract_largest(scores)
+    crf_kernels.subtract_largest(scores)
     np.exp(scores, out=scores)
-    pixel_crf_kernels.normalise(scores)
+    crf_kernels.normalise(scores)
     return scores

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.evaluation.baselines import region_crf_kernels
+from anyscene.evaluation.baselines import crf_kernels
 from anyscene.evaluation.baselines.evidence import RegionSummary
 from anyscene.model.kernels import BELIEF_FLOOR
 
@@ -86,7 +86,7 @@ def message_matrix(regions: RegionSummary, parameters: RegionCrfParameters) -> F
         if weight > 0:
             kernel = _gaussian(points)
             scale = np.sqrt(np.float32(weight) / (kernel @ voice))
-            region_crf_kernels.add_scaled(kernel, scale, scale * voice, messages)
+            crf_kernels.add_scaled(kernel, scale, scale * voice, messages)
     np.fill_diagonal(messages, 0)
     return messages
 

@@ -1,4 +1,4 @@
-"""Compiled loops of the pixel CRF's mean-field: beliefs from scores, sums over regions."""
+"""Compiled loops of both CRFs: kernels added up, beliefs from scores, sums over regions."""
 
 from __future__ import annotations
 
@@ -55,3 +55,16 @@ def start_scores(
         region = regions[n]
         for k in range(scores.shape[1]):
             scores[n, k] = data_term[n, k] - region_term[region, k]
+
+
+@njit(cache=True, nogil=True)
+def add_scaled(
+    kernel: NDArray[np.float32],
+    row_scale: NDArray[np.float32],
+    column_scale: NDArray[np.float32],
+    total: NDArray[np.float32],
+) -> None:
+    """Add row_scaleᵢ · kernelᵢⱼ · column_scaleⱼ to totalᵢⱼ."""
+    for i in range(kernel.shape[0]):
+        for j in range(kernel.shape[1]):
+            total[i, j] += row_scale[i] * kernel[i, j] * column_scale[j]
