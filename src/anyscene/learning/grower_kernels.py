@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from anyscene.model.kernels import floor_and_normalise
+
 MAX_BINS = 64
 
 
@@ -248,9 +250,4 @@ def add_leaf_values(
         for k in range(classes):
             belief[i, k] *= np.exp(value[leaf[i], k])
             total += belief[i, k]
-        floored = np.float32(0.0)
-        for k in range(classes):
-            belief[i, k] = max(belief[i, k] / total, np.float32(floor))
-            floored += belief[i, k]
-        for k in range(classes):
-            belief[i, k] /= floored
+        floor_and_normalise(belief[i], total, np.float32(floor))

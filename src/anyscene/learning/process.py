@@ -32,22 +32,21 @@ class ScoreCache:
         self._parents: NDArray[np.float32] | None = None
         self._scores: dict[int, dict[int, NDArray[np.float32]]] = {}
 
-    def scores(self, state: State, action: Update) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the active rows and what the bundle adds to their log-beliefs."""
+    def scores(self, state: State, action: Update) -> NDArray[np.float32]:
+        """Return what the bundle adds to the active leaves' log-beliefs."""
         if state.parent_belief is not self._parents:
             self._parents, self._scores = state.parent_belief, {}
-        rows = np.flatnonzero(state.active)
         if action.chain not in self._scores:
-            self._scores[action.chain] = self._run(state, rows, action.chain)
+            self._scores[action.chain] = self._run(state, action.chain)
         known = self._scores[action.chain]
         applied = int(state.applied[action.chain])
-        return rows, known[action.size] - known[applied] if applied else known[action.size]
+        return known[action.size] - known[applied] if applied else known[action.size]
 
-    def _run(self, state: State, rows: NDArray[np.int64], index: int) -> dict[int, NDArray[np.float32]]:
+    def _run(self, state: State, index: int) -> dict[int, NDArray[np.float32]]:
         pool = self._model.pool
         sizes = np.unique(pool.size_of[pool.chain_of == index]).tolist()
         chain = pool.chains[index]
-        sums = chain_scores(state, rows, chain, pool, self._example.evidence, 0, sizes)
+        sums = chain_scores(state, chain, pool, self._example.evidence, 0, sizes)
         return dict(zip(sizes, sums, strict=True))
 
 
@@ -108,8 +107,8 @@ class ImageVisit:
         if isinstance(chosen, Split):
             state = split(self.state, chosen.threshold, self._model.pool, self._example.evidence)
         else:
-            rows, scores = self._cache.scores(self.state, chosen)
-            state = updated(self.state, chosen, self._model.pool, rows, scores)
+            scores = self._cache.scores(self.state, chosen)
+            state = updated(self.state, chosen, self._model.pool, scores)
         state = replace(state, cost=self.state.cost + cost)
         after = ImageVisit(self._model, self._example, self._alpha, state, self._cache)
         return reward(self.loss, after.loss, cost), after

@@ -191,19 +191,16 @@ def detailed(
 def update(state: State, action: Update, pool: Pool, evidence: Evidence) -> State:
     """Apply a bundle to the active leaves: q ∝ q·exp(α·h(f)), f = [features, parent's belief] (Eq. 2).
 
-    A blend begins anew, q ∝ exp(h): what is old and still counts is among its sources.
+    A blend starts over, q ∝ exp(h): beliefs of before count only as one of its sources.
     """
-    rows = np.flatnonzero(state.active)
-    done = int(state.applied[action.chain])
-    (scores,) = chain_scores(state, rows, pool.chains[action.chain], pool, evidence, done, (action.size,))
-    return updated(state, action, pool, rows, scores)
+    chain, done = pool.chains[action.chain], int(state.applied[action.chain])
+    (scores,) = chain_scores(state, chain, pool, evidence, done, (action.size,))
+    return updated(state, action, pool, scores)
 
 
-def updated(
-    state: State, action: Update, pool: Pool, rows: NDArray[np.int64], scores: NDArray[np.float32]
-) -> State:
-    """Return the state after an update whose scores for the active rows are known."""
-    applied = state.applied.copy()
+def updated(state: State, action: Update, pool: Pool, scores: NDArray[np.float32]) -> State:
+    """Return the state after an update whose scores for the active leaves are known."""
+    rows, applied = state.active_rows, state.applied.copy()
     belief, detail = state.belief, state.detail
     if pool.chains[action.chain].has_blend and applied[action.chain] == 0:
         belief = belief.copy()
@@ -225,22 +222,16 @@ def updated(
 
 
 def chain_scores(
-    state: State,
-    rows: NDArray[np.int64],
-    chain: Chain,
-    pool: Pool,
-    evidence: Evidence,
-    done: int,
-    sizes: Sequence[int],
+    state: State, chain: Chain, pool: Pool, evidence: Evidence, done: int, sizes: Sequence[int]
 ) -> list[NDArray[np.float32]]:
-    """Return what a chain's learners after the first `done` add to these leaves' log-beliefs.
+    """Return what a chain's learners after the first `done` add to the active leaves' log-beliefs.
 
-    One float32[len(rows), C] for each of the rising `sizes`: what the learners up to there add together.
+    One float32[n, C] for each of the rising `sizes`: what the learners up to there add together.
     """
-    scores = np.zeros((len(rows), pool.classes), np.float32)
+    scores = np.zeros((len(state.active_rows), pool.classes), np.float32)
     if chain.has_blend and done == 0:
-        _add_blend(state, rows, chain, pool, evidence, scores)
-    x = _tree_inputs(state, rows, chain, pool, evidence, done, sizes[-1])
+        _add_blend(state, chain, pool, evidence, scores)
+    x = _tree_inputs(state, chain, pool, evidence, done, sizes[-1])
     sums = []
     for size in sizes:
         roots = chain.trees_between(done, size)
@@ -251,13 +242,9 @@ def chain_scores(
 
 
 def _add_blend(
-    state: State,
-    rows: NDArray[np.int64],
-    chain: Chain,
-    pool: Pool,
-    evidence: Evidence,
-    scores: NDArray[np.float32],
+    state: State, chain: Chain, pool: Pool, evidence: Evidence, scores: NDArray[np.float32]
 ) -> None:
+    rows = state.active_rows
     for source, weight in zip(chain.blend_source.tolist(), chain.blend_weight.tolist(), strict=True):
         if source == PARENT_BELIEF:
             chances = state.parent_belief[rows]
@@ -268,15 +255,10 @@ def _add_blend(
 
 
 def _tree_inputs(
-    state: State,
-    rows: NDArray[np.int64],
-    chain: Chain,
-    pool: Pool,
-    evidence: Evidence,
-    done: int,
-    size: int,
+    state: State, chain: Chain, pool: Pool, evidence: Evidence, done: int, size: int
 ) -> NDArray[np.float32]:
-    """What the trees among these learners look at, float32[len(rows), M]; other columns are undefined."""
+    """What the trees among these learners look at, float32[n, M]; other columns are undefined."""
+    rows = state.active_rows
     x = np.empty((len(rows), len(chain.source)), np.float32)
     if len(chain.trees_between(done, size)) == 0:
         return x
@@ -291,9 +273,9 @@ def _tree_inputs(
 
 
 def begins_anew(sequence: Sequence[int], pool: Pool) -> bool:
-    """Tell whether actions are blends alone: what each leaves behind depends on no action before it.
+    """Tell whether all actions are blends, so that none depends on those before it.
 
-    Of blends on leaves that nothing split; on others what the split did counts.
+    This holds for the image as a whole: after a split, it matters what the split has done.
     """
     chains = pool.chain_of[list(sequence)]
     return all(chain >= 0 and pool.chains[chain].has_blend for chain in chains) and bool(
@@ -302,7 +284,7 @@ def begins_anew(sequence: Sequence[int], pool: Pool) -> bool:
 
 
 def advance(state: State, action: Action, pool: Pool, evidence: Evidence, cost: float) -> State:
-    """Take an action that costs so many milliseconds."""
+    """Take an action. cost : its milliseconds."""
     if isinstance(action, Split):
         after = split(state, action.threshold, pool, evidence)
     else:

@@ -87,13 +87,19 @@ def reweigh(
         for k in range(classes):
             out[i, k] = belief[i, k] * np.exp(scores[j, k] - top)
             total += out[i, k]
-        floored = np.float32(0.0)
-        for k in range(classes):
-            out[i, k] = max(out[i, k] / total, BELIEF_FLOOR)
-            floored += out[i, k]
-        for k in range(classes):
-            out[i, k] /= floored
+        floor_and_normalise(out[i], total, BELIEF_FLOOR)
     return out
+
+
+@njit(cache=True, nogil=True)
+def floor_and_normalise(belief: NDArray[np.float32], total: np.float32, floor: np.float32) -> None:
+    """Divide beliefs of this total by it, lift those below the floor to it, and let them sum to 1 again."""
+    floored = np.float32(0.0)
+    for k in range(len(belief)):
+        belief[k] = max(belief[k] / total, floor)
+        floored += belief[k]
+    for k in range(len(belief)):
+        belief[k] /= floored
 
 
 @njit(cache=True, nogil=True)

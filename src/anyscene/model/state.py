@@ -41,7 +41,7 @@ class State:
     active : bool[N], made by the latest split; only these change in an update.
     in_hand : bool[S, L], feature sets extracted and pooled onto a layer so far.
     applied : int16[B], trees of each chain applied to the present active leaves.
-    detail : float32[S], weights of the maps that show detail within leaves (see `detail.py`); none: all 0.
+    detail : float32[S], weights of the maps that show detail within leaves (see `shown.py`); 0 for others.
     finest : the finest layer grown. cost : milliseconds spent. steps : actions taken.
     """
 
@@ -68,6 +68,11 @@ class State:
     def entropy(self) -> NDArray[np.float32]:
         """Entropy of each leaf's belief in nats, float32[N]."""
         return np.asarray(-np.einsum("ik,ik->i", self.belief, self.log_belief))
+
+    @cached_property
+    def active_rows(self) -> NDArray[np.int64]:
+        """The rows of the active leaves, int64[n]."""
+        return np.flatnonzero(self.active)
 
     @cached_property
     def active_layers(self) -> NDArray[np.bool_]:
