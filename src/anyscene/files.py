@@ -23,7 +23,7 @@ from anyscene.errors import ConfigError
 logger = logging.getLogger(__name__)
 
 STALE_SECONDS = 24 * 3600
-"""After so long, an unfinished file of another machine is what a killed process left behind."""
+"""An unfinished file of another machine counts as left behind by a killed process after this time."""
 
 _HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 _PARTIAL = re.compile(r"\.(?P<host>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-[0-9a-f]{16}\.partial")

@@ -13,7 +13,7 @@ from anyscene.files import is_unfinished
 MARK = "written by anyscene"
 
 SEARCHED_BYTES = 4096
-"""The mark is looked for in so many bytes at either end of a file."""
+"""The mark is searched for in this many bytes at each end of a file."""
 
 
 def is_ours(path: str | Path) -> bool:

@@ -51,10 +51,10 @@ def action_costs(
 def with_painting(
     costs: ActionCosts, sets: Sequence[str], maps: Mapping[str, float], charged: float
 ) -> ActionCosts:
-    """Charge sets whose maps show detail for what painting theirs takes more than was charged at the start.
+    """Charge each set whose map shows detail for the painting that was not charged at the start.
 
-    maps : milliseconds by set. A set pays once, like for its map; that a coarser one paid before stands for
-    blending the two.
+    maps : milliseconds of painting, by set. A set pays once, as it does for its map. What a coarser set has
+    paid before covers blending the two.
     """
     items = np.append(costs.items, [max(ms - charged, 0.0) for ms in maps.values()])
     requires = np.zeros((*costs.requires.shape[:2], len(items)), bool)

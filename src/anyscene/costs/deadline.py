@@ -133,7 +133,7 @@ class LocalCosts:
 
 @lru_cache(maxsize=256)
 def costs_at_size(local: LocalCosts, size: tuple[int, int], shows_detail: bool) -> SizeCosts:
-    """What images of some height and width take anyway. shows_detail : whether maps may show detail."""
+    """What every image of this height and width takes. shows_detail : whether maps may show detail."""
     predict, pixels = local.calibration.predict, size[0] * size[1]
     is_large = max(size) > WORKING_LONG_SIDE
     leaves = predict(PAINT, pixels)[1]

@@ -24,14 +24,14 @@ SIZES = ((480, 360), (480, 320), (480, 270), (360, 480), (320, 240), (240, 180))
 """Working frames that are measured, width and height; most have the usual long side."""
 
 QUICK_SIZES = SIZES[::2]
-"""Those of a quick calibration, which a model's first user waits for: few will do."""
+"""The frames of a quick calibration: few will do, since somebody waits for it."""
 
 ROUNDS, QUICK_ROUNDS = 8, 3
 SCENES = 2
 
 HIGH_QUANTILE = 0.98
 HIGH_MARGIN = 1.15
-"""On top of the quantile, since a busier day than that of the calibration must be survived."""
+"""A factor on top of the quantile: deadlines must hold on busier days than that of the calibration."""
 
 Image = NDArray[np.uint8]
 
@@ -81,10 +81,10 @@ def measure(bank: Bank, images: Iterable[Image]) -> list[Charge]:
 
 
 def measure_alone(bank: Bank, images: Sequence[Image], rounds: int) -> list[Charge]:
-    """What extracting each smooth map takes when image after image is labeled by it, as a short budget does.
+    """What extracting a smooth map takes where nothing else is extracted, as under a short budget.
 
-    Among all other sets, as in `measure`, the smallest rungs of a network find nothing of theirs in the
-    processor's caches: at a fifth of the frame that took 1.4 times as long.
+    In `measure` other sets run in between, and a network finds nothing of its own in the processor's caches,
+    so that its smallest inputs seem to take much longer.
     """
     charges: list[Charge] = []
     for name, chosen in bank.items():

@@ -53,7 +53,7 @@ def measure_leaves(frame: NDArray[np.uint8], rounds: int = 15) -> float:
 
 
 def measure_detail(classes: int, rounds: int = 15) -> dict[int, float]:
-    """Measure painting where two maps, the finer of half size, show detail, by how many leaves there are."""
+    """Measure painting with the detail of two maps, by the number of leaves."""
     random = np.random.default_rng(0)
     frame = cv2.resize(random.integers(0, 256, (23, 30, 3), dtype=np.uint8), DETAIL_FRAME[::-1])
     tree, view = Tree(frame), View(frame)

@@ -21,8 +21,10 @@ Size = tuple[int, int]
 
 
 class Stage(NamedTuple):
-    """An action of a plan. step : its name, after all that was looked at so far, so that it is the same in
-    models of the same sets. reads : rungs at which a network newly reads the frame. splits : whether it does.
+    """An action of a plan.
+
+    step : its name, which lists all that was done so far; models of the same feature sets share it.
+    reads : the rungs at which the network reads the frame for the first time. splits : whether it is a split.
     """
 
     step: str

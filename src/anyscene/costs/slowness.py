@@ -1,9 +1,9 @@
-"""How slow the machine is of late."""
+"""How slow the machine has been lately."""
 
 from __future__ import annotations
 
 START = 1.25
-"""Nothing is known of the machine before the first steps, and they find its caches cold."""
+"""The factor to begin with: nothing is known of the machine yet, and its caches are cold."""
 
 WEIGHT = 0.25
 """Share of the latest step in the running mean."""

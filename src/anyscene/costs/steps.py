@@ -10,7 +10,7 @@ from anyscene.errors import ConfigError
 from anyscene.features.ledger import Work
 
 SCHEMA = 6
-"""To be raised when what is calibrated, painting among it, is done otherwise: old times would mislead."""
+"""Raise it when a calibrated step changes, painting included: old times would mislead."""
 
 LONGEST_MS = 1e6
 """No step takes a quarter of an hour."""
@@ -20,7 +20,7 @@ LONGEST_MS = 1e6
 class StepCost:
     """Milliseconds of one step: fixed + per_pixel * pixels + per_region * regions.
 
-    high: the factor above which hardly any run ends (at least 95 % stay below).
+    high: the factor over what is typical that hardly any run exceeds (at least 95 % stay below).
     """
 
     fixed: float

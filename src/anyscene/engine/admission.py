@@ -12,10 +12,10 @@ from anyscene.forking import renew_after_fork
 
 
 class Admission:
-    """Lets so many runs of an engine work at once. Runs that wait keep their deadlines.
+    """Limits how many runs of an engine work at once. Runs that wait keep their deadlines.
 
-    A run that is admitted leaves a share of its time to those that wait, so that they can work too; one that
-    gets no place in time shows what it has.
+    A run that gets a place leaves a share of its time to those that wait, so that they can work too. A run
+    that gets none in time shows what it has.
 
     places : how many runs may work at once.
     """

@@ -52,7 +52,7 @@ def _parse_text(text: str) -> float:
 class Clock:
     """The time of one call, in milliseconds since it began.
 
-    budget : infinity where there is none. left_to_others : what of it other calls may use that wait.
+    budget : infinity where there is none. left_to_others : the part of it that is left to calls that wait.
     """
 
     budget: float = math.inf

@@ -33,8 +33,8 @@ from anyscene.policy.plans import Plan
 class Engine:
     """Labels images of any size within a budget; made by `anyscene.load`.
 
-    A call leaves nothing behind but how slow the machine was, so one engine serves any number of threads. Of
-    their calls to `label`, as many work at once as there are cores; those that wait keep their deadlines.
+    Calls share nothing but a measure of how slow the machine is, so any number of threads may use one engine.
+    As many calls of `label` work at once as there are cores; calls that wait keep their deadlines.
 
     local : what labeling takes on this machine. threads : the CPU threads that it uses.
     """
@@ -129,7 +129,7 @@ class Engine:
             return cast(Self, self._siblings[threads])  # all are of this engine's kind
 
     def by_plan(self, plan: Plan) -> Engine:
-        """Return this engine with one plan for every deadline, before which it may carry out the cheapest."""
+        """Return an engine that follows this plan at every deadline; the cheapest plan may come first."""
         learned = replace(self.learned, plans=(self.learned.plans[0], plan))
         return Engine(learned, self.local, self._bank, self.threads)
 
@@ -189,7 +189,7 @@ def fixed_image(image: Given, channels: str = "rgb") -> NDArray[np.uint8]:
 
 
 def hold_threads(threads: int) -> None:
-    """Hold OpenCV and BLAS to so many threads, for the whole process; ONNX Runtime's belong to a session."""
+    """Limit OpenCV and BLAS to this many threads in the whole process; ONNX Runtime's belong to a session."""
     if threads < 1:
         raise ConfigError(f"labeling needs at least one thread, not {threads}")
     cv2.setNumThreads(threads)

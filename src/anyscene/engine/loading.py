@@ -113,7 +113,7 @@ def drawn_classes(trained: TrainedModel) -> Classes:
 
 
 def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
-    """Return the feature sets of a model, its network's sessions on so many threads."""
+    """Return the feature sets of a model; its network uses this many threads."""
     names = trained.model.pool.sets
     rungs = rungs_among(names)
     bank = dict(bank_from_arrays([name for name in names if name not in rungs], trained.features))

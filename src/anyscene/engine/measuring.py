@@ -57,7 +57,7 @@ Image = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Taken:
-    """An action that was measured. ms : all that it took. own : what of it went to no tree and no feature."""
+    """A measured action. ms : all that it took. own : the part spent on neither the tree nor features."""
 
     situation: Situation
     action: int

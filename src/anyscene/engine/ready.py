@@ -20,7 +20,7 @@ from anyscene.features.memory import keep_freed_memory
 logger = logging.getLogger(__name__)
 
 ROUNDS, QUICK_ROUNDS = 6, 3
-"""How often the same is timed."""
+"""How often each step is timed."""
 
 
 AnyEngine = TypeVar("AnyEngine", bound=Engine)

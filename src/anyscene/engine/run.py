@@ -24,12 +24,12 @@ from anyscene.painting.show import Painted
 from anyscene.policy.decision import Decision
 
 STOPPING_MS, STOPPING_SHARE = 0.1, 0.05
-"""What it takes to stop a network: milliseconds to wake up for it, and a share of the budget for the node
-that is under way.
+"""Time kept back for stopping a network: milliseconds to wake up, and a share of the budget for the node that
+is running.
 """
 
 STOPPED = 1.2
-"""An action that was stopped is taken to need this many times what it took, or what was expected."""
+"""An action that was stopped counts as this many times what it took, or what was expected if that is more."""
 
 GLANCE = 4
 """The mean confidence is read off a map that is this many times smaller than the image."""

@@ -1,8 +1,8 @@
 """How this machine's milliseconds compare with the model's, so that times taken here fit its costs.
 
-A model's costs were measured step by step where it was trained. To compare what is timed here with them, one
-must know how long labeling takes here beside what the model says. A machine's speed varies from minute to
-minute, so both are timed in turns.
+A model's costs were measured step by step where it was trained. To compare them with times taken here, we
+need to know how long labeling takes here for each millisecond by the model. A machine's speed varies from
+minute to minute, so both are timed in turns.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Booster:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, columns: int) -> Booster:
-        """The inverse of `arrays`, on so many columns of values; other arrays are ignored."""
+        """The inverse of `arrays`; others are ignored. columns : how many the values have that it looks at."""
         base, feature, threshold, leaf = (arrays[part.name] for part in fields(cls))
         check_array("the base of a classifier", base, np.float32, (None,), -LARGEST, LARGEST)
         check_array("the features of a classifier", feature, np.int32, (None, None), 0, columns - 1)

@@ -32,7 +32,7 @@ def learn_codebook(samples: Vectors, words: int, rng: np.random.Generator) -> Ve
 
 
 def check_codebook(words: NDArray[Any], dimensions: int) -> None:
-    """Raise a ValueError unless a codebook from a file has words of so many numbers, named by bytes."""
+    """Raise a ValueError unless a codebook from a file has 1 to 256 words of `dimensions` numbers."""
     check_array("the codebook", words, np.float32, (None, dimensions), -LARGEST, LARGEST)
     if not 1 <= len(words) <= MOST_WORDS:
         raise ValueError(f"a codebook has {len(words)} words, not 1 to {MOST_WORDS}")

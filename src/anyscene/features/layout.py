@@ -191,7 +191,7 @@ def fit_layout(
     if not labels:
         raise DataError("the layout classifier was given no labeled pixel to learn from; give labeled images")
     known = np.concatenate(labels)
-    # Without weights rare classes are never predicted; without the root common ones would drown in turn.
+    # Without weights rare classes are never predicted; without the root, common ones would hardly be.
     shares = np.bincount(known, minlength=classes) / len(known)
     weights = 1 / np.sqrt(np.maximum(shares[known], RAREST))
     booster = fit_booster(np.concatenate(values), known, weights / weights.mean(), classes, trees, depth, rng)

@@ -12,11 +12,9 @@ _KEPT = 256 * 2**20
 def keep_freed_memory() -> bool:
     """Ask glibc to keep up to 256 MB of freed memory instead of giving it back; tell whether it obeyed.
 
-    Maps of some hundred kilobytes come and go with every image. Given back each time, their pages are zeroed
-    anew by the kernel on first touch, which made extraction a tenth dearer and its cost less even; the labels
-    and the confidence of twelve megapixels, 72 MB, took 0.7 of the time without that (on a busy machine), so
-    no block is too large to be kept. It is a setting of the whole process, so commands and engines make it,
-    never an import.
+    Maps come and go with every image. If they were given back each time, the kernel would zero their pages
+    again, which takes long for large images and varies. It is a setting of the whole process, so commands and
+    engines make it, never an import.
     """
     if not sys.platform.startswith("linux"):
         return False

@@ -145,7 +145,7 @@ class Sums:
 
 
 def average(found: Map, blocks: int) -> Sums:
-    """The sums of a single region that is the whole frame, of so many blocks: the mean of a map's cells."""
+    """The sums of one region, the whole frame of so many `blocks`: the mean of a map's cells, times these."""
     cells = found.values.reshape(-1, found.values.shape[2])
     table = np.full((1, cells.shape[1] + 1), blocks, np.float64)
     table[:, :-1] = cv2.reduce(cells, 0, cv2.REDUCE_SUM, dtype=cv2.CV_64F) * (blocks / len(cells))

@@ -1,4 +1,4 @@
-"""Learning what feature sets learn, with out-of-fold sets for whatever learns from them in turn."""
+"""Fitting feature sets to training images; whatever learns from them gets sets fitted to other images."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class View:
     def colors(self, rows: int, columns: int) -> NDArray[np.uint8]:
         """The mean colours of cells that tile the frame, uint8[rows, columns, 3].
 
-        A network with so many cells has read the frame at four times their number along each side.
+        A network whose map has these cells has read the frame at four times their number along each side.
         """
         read = self._fitted.get((4 * rows, 4 * columns))
         return fit(self.image, (rows, columns)) if read is None else quarter_of(read)

@@ -58,8 +58,8 @@ class ActionCosts:
     regions' shapes. Each is made, and paid for, once.
     requires : bool[S, L, M], which items a set needs on layer k.
 
-    A cost depends on the state and the action alone, never on layers that are not grown yet, so that the
-    engine foretells the very number that learning used.
+    A cost depends on the state and the action alone, never on layers that are not grown yet. So the engine
+    predicts the very number that learning used.
     """
 
     start: float

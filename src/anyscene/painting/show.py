@@ -20,7 +20,7 @@ from anyscene.painting.leaves import Painter, repeated
 from anyscene.painting.outlines import follow_outlines
 
 VERSION = 3
-"""Raise it when labels are painted otherwise: scores of labels that were painted before no longer count."""
+"""Raise it when painting changes: reports then score every image again."""
 
 
 class Painted(NamedTuple):

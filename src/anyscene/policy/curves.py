@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from anyscene.policy.rollout import Trajectory
 
 NEARLY = 0.001
-"""So much accuracy less than the best is as good."""
+"""An accuracy this far below the best counts as equal to it."""
 
 
 def accuracy_at(trajectory: Trajectory, budgets: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -42,10 +42,10 @@ def score_against(
 ) -> float:
     """Area under a curve over log-spaced budgets, set against the static sequence's curve.
 
-    shortfall : what it counts how far the curve ever falls behind the static one, and behind itself: a longer
-    budget must not end below a shorter one.
-    sooner : what it counts how much sooner it has the static curve's best, short of `NEARLY`, as a share of
-    the range of log budgets.
+    shortfall : the weight of how far the curve ever falls behind the static one, and behind what it had at a
+    smaller budget.
+    sooner : the weight of how much sooner it reaches the static curve's best, less `NEARLY`, as a share of the
+    range of log budgets.
     """
     behind_static = max(float(np.max(static - curve)), 0.0)
     wanted = static.max() - NEARLY

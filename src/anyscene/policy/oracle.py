@@ -16,7 +16,7 @@ from anyscene.policy.rollout import walk
 
 @dataclass(frozen=True)
 class Oracle:
-    """With the truth in hand, the action after which a policy gets the largest area under its curve.
+    """Knows the truth, and takes the action after which a policy's curve has the largest area.
 
     The policy's own action is among them, so on no image is the area below the policy's. (The largest
     R + γ·[return]₊ would be no such bound: rewards by Eq. 4 do not say how long it takes until the next one.)

@@ -49,7 +49,7 @@ class Priced:
         return [i for i, action in enumerate(actions) if action not in taken] if self.begins_anew else None
 
     def insures_for(self, premium: float) -> bool:
-        """Tell whether it may be carried out first, for at most so many milliseconds."""
+        """Tell whether this plan may come before another, at a price of at most `premium` milliseconds."""
         return self.begins_anew and len(self.costs) == 1 and self.costs[0] <= premium
 
     def step(self, place: int) -> Decision:

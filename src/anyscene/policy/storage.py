@@ -19,7 +19,7 @@ SEQUENCE = "sequence"
 """The one array of a static policy; a learned policy has those of Q, its guide and its two levels."""
 
 LARGEST_Q = 1e12
-"""Of a weight; Q̂ stays a number then."""
+"""The largest weight in a file: with larger ones, Q̂ might not stay finite."""
 
 
 def policy_to_arrays(policy: StoredPolicy) -> dict[str, NDArray[Any]]:

@@ -29,7 +29,7 @@ from anyscene.evaluation.baselines.search import surest_gain
 from anyscene.named_arrays import Arrays, prefixed, under
 
 CLIQUE_LAYERS = 3
-"""H-DCRF asks the regions of so many of the finest layers for one label each."""
+"""H-DCRF asks for one label in each region of this many of the finest layers."""
 
 
 @dataclass(frozen=True, eq=False)

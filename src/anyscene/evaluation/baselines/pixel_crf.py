@@ -60,7 +60,7 @@ def mean_field(
     Like reference implementations, a pixel also hears itself through the Gaussian kernels.
 
     image : uint8[h, w, 3]. regions : int32[h, w], numbered from 0.
-    cliques : for each partition that shall be consistent, the clique of every region, int32[regions];
+    cliques : for each partition whose parts should have one label, the part of every region, int32[regions];
         the regions themselves are `np.arange`.
     """
     height, width, classes = belief.shape

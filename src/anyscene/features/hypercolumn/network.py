@@ -45,7 +45,7 @@ class Head:
 
 
 def check_head(weight: NDArray[Any], bias: NDArray[Any], classes: int) -> None:
-    """Raise a ValueError unless a head from a file is one that scores so many classes."""
+    """Raise a ValueError unless a head from a file scores this many classes."""
     check_array("the head's weight", weight, np.float32, (None, None), -LARGEST_WEIGHT, LARGEST_WEIGHT)
     check_array("the head's bias", bias, np.float32, (len(weight),), -LARGEST_WEIGHT, LARGEST_WEIGHT)
     if not 1 <= classes <= len(weight) <= MOST_ROWS or not weight.shape[1]:
