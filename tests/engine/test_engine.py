@@ -11,7 +11,7 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from PIL import Image
 
-from anyscene.costs.deadline import OWN_STEPS, LocalCosts, frame_share
+from anyscene.costs.deadline import OUTLINES, OWN_STEPS, LocalCosts, frame_share
 from anyscene.costs.measuring import QUICK_SIZES, calibration_images
 from anyscene.costs.slowness import Slowness
 from anyscene.costs.steps import CostModel, StepCost
@@ -269,6 +269,42 @@ def test_a_photo_of_twelve_megapixels_is_labelled_at_its_own_size(engine, scenes
     out = engine.label(photo, budget="2s")
     assert out.labels.shape == (3000, 4000)
     assert len(out.trace) > 0
+
+
+def test_a_large_photo_has_its_own_outlines_where_there_is_time(engine, scenes):
+    photo = np.asarray(Image.fromarray(scenes[0].image).resize((1200, 900)))
+    slow = dict(engine.local.calibration.steps)
+    slow[OUTLINES] = StepCost(1e4, 0.0, 0.0, 1.0)
+    hurried = with_costs(engine, calibration=CostModel("slow", slow))
+    stairs = hurried.label(photo, "5s").labels
+    assert in_steps(stairs, (360, 480))
+    for labels in (engine.label(photo, "5s").labels, engine.label(photo).labels):
+        assert not in_steps(labels, (360, 480))
+        assert np.mean(labels == stairs) > 0.9
+
+
+def in_steps(labels, frame):
+    """Tell whether all pixels within a pixel of a smaller frame have one label."""
+    own = [
+        (2 * np.arange(side) + 1) * small // (2 * side)
+        for side, small in zip(labels.shape, frame, strict=True)
+    ]
+    first = [np.searchsorted(lines, lines) for lines in own]
+    return np.array_equal(labels, labels[np.ix_(*first)])
+
+
+def test_a_panorama_is_labelled_in_windows_where_there_is_time(engine, scenes):
+    panorama = np.concatenate([scene.image.repeat(4, 0).repeat(4, 1) for scene in scenes], axis=1)
+    truth = np.concatenate([scene.truth.repeat(4, 0).repeat(4, 1) for scene in scenes], axis=1)
+    whole, windows = engine.label(panorama, "3ms"), engine.label(panorama)
+    assert not any(step.action.startswith("window") for step in whole.trace)
+    assert {step.action.partition(":")[0] for step in windows.trace} == {f"window {n}" for n in range(1, 6)}
+    assert windows.labels.shape == windows.confidence.shape == truth.shape
+    at_ease = engine.label(panorama, "20s")
+    np.testing.assert_array_equal(at_ease.labels, windows.labels)
+    assert at_ease.deadline_met
+    *_, as_whole = engine.stream(panorama)
+    assert np.mean(windows.labels == truth) > np.mean(as_whole.labels == truth)
 
 
 def test_a_view_of_a_larger_array_is_an_image_like_any_other(engine, scenes):

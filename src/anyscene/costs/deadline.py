@@ -19,9 +19,9 @@ from anyscene.model.actions import Pool
 from anyscene.model.state import State
 
 DECIDE, SPLIT, UPDATE, FRAME, PAINT = "decide", "split", "update", "frame", "paint:image"
-DETAIL, CONFIDENCE = "paint:detail", "paint:confidence"
+DETAIL, CONFIDENCE, OUTLINES = "paint:detail", "paint:confidence", "paint:outlines"
 WHOLE_UPDATE, WHOLE_SPLIT, WHOLE_PLAN = "action:update", "action:split", "action:plan"
-OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, CONFIDENCE, WHOLE_UPDATE, WHOLE_SPLIT)
+OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, CONFIDENCE, OUTLINES, WHOLE_UPDATE, WHOLE_SPLIT)
 """The engine's own steps, measured beside those of trees and features.
 
 | step | pixels | regions |
@@ -33,6 +33,7 @@ OWN_STEPS = (DECIDE, SPLIT, UPDATE, FRAME, PAINT, DETAIL, CONFIDENCE, WHOLE_UPDA
 | `paint:image` | of the image | |
 | `paint:detail` | | leaves, in a working frame with a map that shows detail |
 | `paint:confidence` | of the image | |
+| `paint:outlines` | of a large image | those of its pixels that lie beside an outline |
 
 `action:update` and `action:split` are whole actions: hardly any exceeds `high` times what is typical and
 `fixed` milliseconds more. The factors of single steps would add up to far more, because not all steps are
@@ -120,6 +121,10 @@ class LocalCosts:
         # Caches may be warm. What is kept back for labels when a network is stopped allows for slowness.
         risked = left / (SPARE * slowness) - at.enlarging
         return Limits(update, split, plan, risked, first=left / slowness - at.enlarging)
+
+    def outlining(self, pixels: int, beside_outlines: int) -> float:
+        """Return what labels along a large image's own outlines take, hardly ever exceeded."""
+        return self.calibration.predict(OUTLINES, pixels, beside_outlines)[1]
 
     @property
     def plan_high(self) -> float:

@@ -162,7 +162,12 @@ def choosers_for(learned: Learned, local: LocalCosts) -> Choosers:
     by_deadline: Chooser = PlanChooser(model, learned.plans, local) if learned.plans else by_policy
     if isinstance(policy, StaticPolicy) and follows_blindly(policy, model):
         return Choosers(by_deadline, SequenceChooser(model, policy.sequence, local))
+    return Choosers(by_deadline, by_policy, ample_ms(learned, local))
+
+
+def ample_ms(learned: Learned, local: LocalCosts) -> float:
+    """Return a budget in which a model's policy comes to its end on any image; infinity if none is known."""
     if learned.policy_ms is None:
-        return Choosers(by_deadline, by_policy)
-    slower_here = max(1.0, float(local.actions.items.sum() / max(model.costs.items.sum(), 1e-9)))
-    return Choosers(by_deadline, by_policy, AMPLE * learned.policy_ms * slower_here)
+        return inf
+    slower_here = max(1.0, float(local.actions.items.sum() / max(learned.model.costs.items.sum(), 1e-9)))
+    return AMPLE * learned.policy_ms * slower_here

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import Self, cast
@@ -17,11 +17,12 @@ from anyscene.costs.slowness import Slowness
 from anyscene.data.classes import Classes
 from anyscene.data.given import Given, as_rgb
 from anyscene.engine.admission import Admission, usable_cores
-from anyscene.engine.choosing import choosers_for
+from anyscene.engine.choosing import ample_ms, choosers_for
 from anyscene.engine.clock import Budget, Clock, parse_budget
 from anyscene.engine.learned import Learned
 from anyscene.engine.progress import paint_state
 from anyscene.engine.run import Run
+from anyscene.engine.windows import Window, stitch, windows_of
 from anyscene.errors import ConfigError
 from anyscene.features import Bank, FeatureSet
 from anyscene.forking import renew_after_fork
@@ -45,6 +46,7 @@ class Engine:
         self.threads = threads
         self._bank = bank
         self._choosers = choosers_for(learned, local)
+        self._ample_ms = ample_ms(learned, local)
         self._slowness = Slowness()
         self._siblings: dict[int, Engine] = {threads: self}
         self._admission = Admission(max(1, usable_cores() // threads))
@@ -85,15 +87,46 @@ class Engine:
         confidence : whether to say how sure each label is, which takes a part of the budget. None means yes
         where there is no budget.
         channels : the order of an array's colours: "rgb", or "bgr" for frames of OpenCV.
+
+        Where there is time, a large photo gets outlines at its own resolution, and a panorama is labelled in
+        windows that overlap.
         """
-        engine = self._with(threads)
-        run = engine.begin(image, budget, confidence, channels)
-        with engine._admission.admitted(run):
-            run.finish(until)
-            labeling = run.labeling()
-        if run.clock.has_deadline or self.learned.familiarity is None:
+        engine, clock = self._with(threads), Clock(parse_budget(budget))
+        wanted = not clock.has_deadline if confidence is None else confidence
+        fixed = fixed_image(image, channels)
+        windows = windows_of((fixed.shape[0], fixed.shape[1]))
+        if len(windows) > 1 and clock.remaining() >= len(windows) * self._ample_ms:
+            labeling = engine._label_windows(fixed, windows, clock, until, wanted)
+        else:
+            labeling = engine._label(fixed, clock, until, wanted)
+        if clock.has_deadline or self.learned.familiarity is None:
             return labeling
-        return replace(labeling, familiarity=self.learned.familiarity(run.image))
+        return replace(labeling, familiarity=self.learned.familiarity(fixed))
+
+    def _label(
+        self, image: NDArray[np.uint8], clock: Clock, until: float | None, confidence: bool
+    ) -> Labeling:
+        run = self._run(image, clock, confidence)
+        with self._admission.admitted(run):
+            run.finish(until)
+            return run.labeling()
+
+    def _label_windows(
+        self,
+        image: NDArray[np.uint8],
+        windows: Sequence[Window],
+        clock: Clock,
+        until: float | None,
+        confidence: bool,
+    ) -> Labeling:
+        """Label each window in an equal share of the time that is left."""
+        labelings = []
+        for place, window in enumerate(windows):
+            share = Clock(clock.remaining() / (len(windows) - place))
+            labelings.append(self._label(fixed_image(image[window]), share, until, confidence))
+        whole = stitch((image.shape[0], image.shape[1]), windows, labelings)
+        cost = clock.elapsed()
+        return replace(whole, cost=cost, deadline_met=cost <= clock.budget if clock.has_deadline else None)
 
     def familiarity(self, image: Given, channels: str = "rgb") -> float | None:
         """How much an image is like the training images, from 0 to 1; None if the model cannot say.
@@ -112,7 +145,10 @@ class Engine:
         confidence: bool | None = None,
         channels: str = "rgb",
     ) -> Iterator[Labeling]:
-        """Yield ever better labelings of an image: the prior, then one after each action; see `label`."""
+        """Yield ever better labelings of an image: the prior, then one after each action; see `label`.
+
+        A panorama is labelled as a whole here, not in windows.
+        """
         run = self._with(threads).begin(image, budget, confidence, channels)
         yield run.labeling()
         while not run.is_sure(until) and run.advance():
@@ -140,15 +176,17 @@ class Engine:
         confidence: bool | None = None,
         channels: str = "rgb",
     ) -> Run:
-        """Begin to label an image, to be advanced action by action."""
+        """Begin to label an image as a whole, to be advanced action by action."""
         clock = Clock(parse_budget(budget))
-        fixed = fixed_image(image, channels)
+        wanted = not clock.has_deadline if confidence is None else confidence
+        return self._run(fixed_image(image, channels), clock, wanted)
+
+    def _run(self, image: NDArray[np.uint8], clock: Clock, confidence: bool) -> Run:
         if cv2.getNumThreads() != self.threads:
             cv2.setNumThreads(self.threads)  # a setting of the whole process: the latest call decides
         self._slowness.begin_call()
         chooser = self._choosers.for_budget(clock.budget)
-        wanted = not clock.has_deadline if confidence is None else confidence
-        return Run(self.learned, self.local, chooser, self._bank, fixed, clock, self._slowness, wanted)
+        return Run(self.learned, self.local, chooser, self._bank, image, clock, self._slowness, confidence)
 
     def warm_up(self) -> None:
         """Compile or load whatever labeling runs, by labeling noise."""

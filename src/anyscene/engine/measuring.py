@@ -30,6 +30,7 @@ from anyscene.features import Bank, Charge, Work
 from anyscene.hierarchy import LAYERS, working_frame
 from anyscene.model.actions import Split, split
 from anyscene.model.state import State
+from anyscene.painting.enlarging import enlarge, find_mixed
 from anyscene.painting.leaves import Painter
 from anyscene.painting.show import paint_scores
 from anyscene.policy.decision import Decision
@@ -39,6 +40,9 @@ from anyscene.policy.policies import Policy, RandomPolicy, Situation, StaticPoli
 
 LARGE_SIDES = ((540, 720), (1080, 1440), (2160, 2880), (3000, 4000))
 """Heights and widths of images that are larger than the working frame."""
+
+OUTLINED_REGIONS = (2, 20)
+"""Regions down and across a label map whose outlines are painted: few outlines, and many."""
 
 ACTION_QUANTILE, ACTION_MARGIN = 0.98, 1.2
 """Hardly any action exceeds the quantile of what was seen by more than the margin."""
@@ -97,6 +101,9 @@ def with_own_steps(
             charges.append(Charge(same[0].work, median(charge.ms for charge in same)))
     for sides in (deadline.REFERENCE, *LARGE_SIDES):
         charges += [_paint_confidence(sides, model.pool.classes) for _ in range(1 + rounds)][1:]
+    for sides in LARGE_SIDES[:-1]:
+        for regions in OUTLINED_REGIONS:
+            charges += [_paint_outlines(sides, regions) for _ in range(1 + rounds)][1:]
     steps = CostModel(base.key, {**base.steps, **fit_costs(charges)})
     taken = [
         replace(same[0], ms=median(step.ms for step in same))
@@ -184,6 +191,20 @@ def _paint_confidence(sides: tuple[int, int], classes: int) -> Charge:
     begun = time.thread_time()
     painted.confidence()
     return Charge(Work(deadline.CONFIDENCE, sides[0] * sides[1]), _ms_since(begun))
+
+
+def _paint_outlines(sides: tuple[int, int], regions: int) -> Charge:
+    """Measure labels along a large image's own outlines, between so many regions down and across."""
+    image = np.random.default_rng(0).integers(0, 256, (*sides, 3), dtype=np.uint8)
+    frame = working_frame(image)
+    rows, columns = (np.arange(side) * regions // side for side in frame.shape[:2])
+    labels = ((rows[:, None] + columns) % 2).astype(np.int16)
+    begun = time.thread_time()
+    mixed = find_mixed(labels)
+    enlarge(labels, mixed, frame, image)
+    ms = _ms_since(begun)
+    pixels = sides[0] * sides[1]
+    return Charge(Work(deadline.OUTLINES, pixels, round(pixels * float(mixed.mean()))), ms)
 
 
 def _whole_actions(taken: Sequence[Taken], model: Model, steps: CostModel, bank: Bank) -> dict[str, StepCost]:

@@ -20,6 +20,8 @@ from anyscene.features import Bank, Ledger
 from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.labeling import Labeling, Step
 from anyscene.model.state import State
+from anyscene.painting.enlarging import enlarge, find_mixed
+from anyscene.painting.leaves import repeated
 from anyscene.painting.show import Painted
 from anyscene.policy.decision import Decision
 
@@ -153,7 +155,10 @@ class Run:
 
     def labeling(self) -> Labeling:
         """Paint what the run has come to at the size of the image."""
-        painted = self._paint(self._size)
+        if self._evidence is None or self._size == self._at.frame:
+            painted = self._paint(self._size)
+        else:
+            painted = self._enlarged(self._evidence)
         confidence = painted.confidence() if self.confidence else None
         cost = self.clock.elapsed()
         return Labeling(
@@ -165,6 +170,23 @@ class Run:
             deadline_met=cost <= self.clock.budget if self.clock.has_deadline else None,
             is_prior=not self.taken,
         )
+
+    def _enlarged(self, evidence: LazyEvidence) -> Painted:
+        """Paint a large image: along its own outlines if there is time, else each pixel like its frame's."""
+        labels, confidence = self._paint(self._at.frame)
+        pixels = self._size[0] * self._size[1]
+        mixed = find_mixed(labels) if self._has_time_for_outlines(pixels, 0) else None
+        if mixed is not None and self._has_time_for_outlines(pixels, round(pixels * float(mixed.mean()))):
+            large = enlarge(labels, mixed, evidence.tree.image, self.image)
+        else:
+            large = repeated(labels, self._size)
+        return Painted(large, lambda: repeated(confidence(), self._size))
+
+    def _has_time_for_outlines(self, pixels: int, beside_outlines: int) -> bool:
+        if not self.clock.has_deadline:
+            return True
+        needed = self._local.outlining(pixels, beside_outlines) * max(1.0, self._slowness.factor)
+        return needed + (self._at.confidence if self.confidence else 0.0) <= self.clock.remaining()
 
     def _paint(self, size: tuple[int, int]) -> Painted:
         return self._progress.paint(self._evidence, size)

@@ -19,7 +19,7 @@ from anyscene.painting.confidence import confidence_between, temper
 from anyscene.painting.leaves import Painter, repeated
 from anyscene.painting.outlines import follow_outlines
 
-VERSION = 3
+VERSION = 4
 """Raise it when painting changes: reports then score every image again."""
 
 
@@ -75,8 +75,8 @@ def paint_detail(
 ) -> Painted:
     """Paint what leaves believe, float32[N, C], with the detail in them, along the frame's outlines.
 
-    No map is finer than the working frame, so a larger image repeats its pixels. A smaller size is a glance:
-    its pixels are mixed by place alone.
+    No map is finer than the working frame, so a larger image repeats its pixels (`enlarging.py` does better,
+    where there is time). A smaller size is a glance: its pixels are mixed by place alone.
     """
     shown = add_leaves(detail.scores, log_belief - detail.of_leaves, leaves, tree, nodes)
     mixed, frame = follow_outlines(shown, detail.colors), (tree.size[0], tree.size[1])
