@@ -42,12 +42,12 @@ def test_rows_are_sampled_without_repetition():
     assert sample_rows(rows, 80, np.random.default_rng(0)) is rows
 
 
-@pytest.mark.parametrize(("fit", "set_class"), [(fit_texture, Texture), (fit_sift, Sift)])
-def test_one_seed_gives_one_codebook(fit, set_class, streets):
+@pytest.mark.parametrize(("fit", "set_class", "words"), [(fit_texture, Texture, 48), (fit_sift, Sift, 100)])
+def test_one_seed_gives_one_codebook(fit, set_class, words, streets):
     images = [scene.image for scene in streets.split("train")[:3]]
-    first, second = (set_class(**fit(images, np.random.default_rng(5), words=12)) for _ in range(2))
+    first, second = (set_class(**fit(images, np.random.default_rng(5))) for _ in range(2))
     assert first.fingerprint() == second.fingerprint()
-    assert first.dimensions == 12
+    assert first.dimensions == words
 
 
 def test_textons_tell_light_edges_and_colour_apart():

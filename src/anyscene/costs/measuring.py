@@ -36,12 +36,12 @@ HIGH_MARGIN = 1.15
 Image = NDArray[np.uint8]
 
 
-def calibrate(bank: Bank, quick: bool = False, seed: int = 0) -> CostModel:
+def calibrate(bank: Bank, quick: bool = False) -> CostModel:
     """Measure every step on generated scenes and fit a cost model; under a minute, `quick` under ten seconds.
 
     Costs are CPU time of the calling thread: hold everything to one thread around the call.
     """
-    images = calibration_images(1, seed, QUICK_SIZES) if quick else calibration_images(SCENES, seed)
+    images = calibration_images(1, 0, QUICK_SIZES) if quick else calibration_images(SCENES, 0)
     warm_up(bank)
     rounds = QUICK_ROUNDS if quick else ROUNDS
     charges = [charge for _ in range(rounds) for charge in measure(bank, images)]

@@ -26,11 +26,14 @@ TREES, INPUTS, ACTIONS = 20, 24, 64
 DEPTH = 4
 """Of the trees that are timed: as deep as weak learners usually are. Stumps would take half of the time."""
 
+ROUNDS = 15
+"""How often each step is timed."""
+
 OVERHEADS = ("start", "step", "region", "tree", "input")
 """What `measure_overheads` measures: parts of ActionCosts."""
 
 
-def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
+def measure_overheads(classes: int) -> dict[str, float]:
     """Measure the OVERHEADS on a made-up image."""
     tree = _even_tree()
     random = np.random.default_rng(0)
@@ -52,13 +55,13 @@ def measure_overheads(classes: int, rounds: int = 15) -> dict[str, float]:
 
     regions = len(large.leaves) - len(small.leaves)
     ms = {
-        "choose": milliseconds(choose(small), rounds),
-        "choose, many": milliseconds(choose(large), rounds),
-        "one": milliseconds(learners(small, 1), rounds),
-        "one, many": milliseconds(learners(large, 1), rounds),
-        "all, many": milliseconds(learners(large, TREES), rounds),
-        "split": milliseconds(lambda: split(states[1], 0.0, model.pool, evidence), rounds),
-        "split, many": milliseconds(lambda: split(states[-2], 0.0, model.pool, evidence), rounds),
+        "choose": milliseconds(choose(small), ROUNDS),
+        "choose, many": milliseconds(choose(large), ROUNDS),
+        "one": milliseconds(learners(small, 1), ROUNDS),
+        "one, many": milliseconds(learners(large, 1), ROUNDS),
+        "all, many": milliseconds(learners(large, TREES), ROUNDS),
+        "split": milliseconds(lambda: split(states[1], 0.0, model.pool, evidence), ROUNDS),
+        "split, many": milliseconds(lambda: split(states[-2], 0.0, model.pool, evidence), ROUNDS),
     }
     choosing = max(ms["choose, many"] - ms["choose"], 0.0) / regions
     return {

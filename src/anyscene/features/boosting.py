@@ -14,6 +14,7 @@ from anyscene.features.layout_kernels import add_trees
 from anyscene.named_arrays import Arrays
 
 DEEPEST = 16
+MOST_TREES = 10_000
 LARGEST = 1e6
 """Bounds for classifiers from files: how deep trees are, and how large scores."""
 
@@ -60,11 +61,13 @@ class Booster:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, columns: int) -> Booster:
-        """The inverse of `arrays`; others are ignored. columns : how many the values have that it looks at."""
+        """The inverse of `arrays`; others are ignored. columns : how many columns it may look at."""
         base, feature, threshold, leaf = (arrays[part.name] for part in fields(cls))
         check_array("the base of a classifier", base, np.float32, (None,), -LARGEST, LARGEST)
         check_array("the features of a classifier", feature, np.int32, (None, None), 0, columns - 1)
         trees, inner = feature.shape
+        if trees > MOST_TREES:
+            raise ValueError(f"a classifier has {trees} trees")
         if not len(base) or inner + 1 not in (2**depth for depth in range(1, DEEPEST + 1)):
             raise ValueError(f"a classifier has {len(base)} classes, and trees with {inner} nodes")
         check_array("the thresholds of a classifier", threshold, np.float32, (trees, inner), infinite=True)

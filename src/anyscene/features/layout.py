@@ -176,14 +176,13 @@ def fit_layout(
     filters: int,
     trees: int,
     depth: int,
-    points_per_image: int = POINTS_PER_IMAGE,
 ) -> dict[str, NDArray[Any]]:
     """Learn a layout classifier from working frames and their truth of the same size (negative: unknown)."""
     drawn = draw_filters(filters, rng)
     values, labels = [], []
     for image, truth in samples:
         rows, columns = np.nonzero(truth >= 0)
-        chosen = rng.permutation(len(rows))[:points_per_image]
+        chosen = rng.permutation(len(rows))[:POINTS_PER_IMAGE]
         points = np.stack([rows[chosen], columns[chosen]], axis=1).astype(np.float64)
         if len(points):
             values.append(layout_values(View(image), drawn, points))

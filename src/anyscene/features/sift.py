@@ -71,13 +71,11 @@ class Sift(FeatureSet):
         return cls(**arrays)
 
 
-def fit_sift(
-    images: Iterable[NDArray[np.uint8]], rng: np.random.Generator, words: int = WORDS
-) -> dict[str, Vectors]:
+def fit_sift(images: Iterable[NDArray[np.uint8]], rng: np.random.Generator) -> dict[str, Vectors]:
     """Learn the codebook from working frames, some hundred descriptors of each."""
     described = (dense_sift(View(image).shared("grey")).reshape(-1, DESCRIPTOR) for image in images)
     samples = [sample_rows(rows, SAMPLES_PER_IMAGE, rng) for rows in described]
-    return {"words": learn_codebook(np.concatenate(samples), words, rng)}
+    return {"words": learn_codebook(np.concatenate(samples), WORDS, rng)}
 
 
 def dense_sift(grey: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -73,13 +73,13 @@ class Texture(FeatureSet):
 
 
 def fit_texture(
-    images: Iterable[NDArray[np.uint8]], rng: np.random.Generator, words: int = WORDS
+    images: Iterable[NDArray[np.uint8]], rng: np.random.Generator
 ) -> dict[str, NDArray[np.float32]]:
     """Learn the textons from working frames, some thousand answers of each."""
     answers = [filter_answers(view).reshape(-1, FILTERS) for view in map(View, images)]
     samples = np.concatenate([sample_rows(rows, SAMPLES_PER_IMAGE, rng) for rows in answers])
     scales = np.maximum(samples.std(axis=0), LEAST_SCALE).astype(np.float32)
-    return {"scales": scales, "words": learn_codebook(samples / scales, words, rng)}
+    return {"scales": scales, "words": learn_codebook(samples / scales, WORDS, rng)}
 
 
 def filter_answers(view: View) -> NDArray[np.float32]:

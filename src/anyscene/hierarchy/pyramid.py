@@ -15,19 +15,19 @@ WORKING_LONG_SIDE = 480
 """The most pixels of the longer side of a working frame."""
 
 
-def working_frame(image: NDArray[np.uint8], long_side: int = WORKING_LONG_SIDE) -> NDArray[np.uint8]:
-    """Scale an image down so that its longer side is `long_side`; smaller images are returned as they are."""
+def working_frame(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Scale an image down to WORKING_LONG_SIDE; smaller images are returned as they are."""
     size = image.shape[0], image.shape[1]
-    frame = frame_size(size, long_side)
+    frame = frame_size(size)
     return image if frame == size else shrink(image, frame)
 
 
-def frame_size(size: tuple[int, int], long_side: int = WORKING_LONG_SIDE) -> tuple[int, int]:
+def frame_size(size: tuple[int, int]) -> tuple[int, int]:
     """The height and width of the working frame, for an image of this height and width."""
     height, width = size
-    if max(height, width) <= long_side:
+    if max(height, width) <= WORKING_LONG_SIDE:
         return size
-    ratio = long_side / max(height, width)
+    ratio = WORKING_LONG_SIDE / max(height, width)
     return max(1, round(height * ratio)), max(1, round(width * ratio))
 
 

@@ -19,7 +19,6 @@ def surest_gain(
     start: Parameters,
     grid: Mapping[str, Sequence[float]],
     accuracies: Callable[[Parameters], NDArray[np.float64]],
-    rounds: int = 2,
 ) -> Parameters:
     """The parameters that beat the start most surely on some images; the start itself if none surely does.
 
@@ -36,7 +35,7 @@ def surest_gain(
         error = float(gain.std()) / len(gain) ** 0.5
         return float(gain.mean()) / error if error > 0 else 0.0
 
-    return coordinate_search(start, grid, sureness, rounds)
+    return coordinate_search(start, grid, sureness)
 
 
 def coordinate_search(

@@ -15,6 +15,9 @@ from anyscene.evaluation.scores import Curve, Scores, point_at, step_values
 
 OURS = "D-NM"
 
+CONFUSIONS = 8
+"""The most confusions that are listed."""
+
 
 def full_cost_table(scores: Mapping[str, Scores]) -> str:
     """Every system when it goes all the way."""
@@ -110,13 +113,11 @@ def _published(row: Row) -> tuple[str, str, str]:
     return pixel, class_mean, iou
 
 
-def largest_confusions(
-    counts: metrics.Counts, classes: Classes, most: int = 8
-) -> list[tuple[str, str, float]]:
+def largest_confusions(counts: metrics.Counts, classes: Classes) -> list[tuple[str, str, float]]:
     """The (truth, label) pairs that cost most pixels, with their share of all errors."""
     errors = counts[:, : len(classes)].copy()
     np.fill_diagonal(errors, 0)
-    order: Sequence[int] = np.argsort(errors, axis=None)[::-1][:most].tolist()
+    order: Sequence[int] = np.argsort(errors, axis=None)[::-1][:CONFUSIONS].tolist()
     total = max(int(errors.sum()), 1)
     pairs = [divmod(index, len(classes)) for index in order]
     return [
