@@ -21,7 +21,10 @@ def chromium() -> tuple[str, str]:
     return browser, driver
 
 
-def open_browser(downloads, size=(1400, 1000), dark=False):
+DESK = (1400, 1000)
+
+
+def open_browser(downloads, size=DESK, dark=False):
     """Start a browser whose files land in a folder."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     browser, driver = chromium()
@@ -40,6 +43,12 @@ def open_browser(downloads, size=(1400, 1000), dark=False):
     options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    show_as(opened, size, dark)
+    return opened
+
+
+def show_as(opened, size=DESK, dark=False):
+    """Make the page as large as a device's, and light or dark as its user likes it."""
     width, height = size
     opened.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
@@ -47,4 +56,3 @@ def open_browser(downloads, size=(1400, 1000), dark=False):
     )
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
-    return opened

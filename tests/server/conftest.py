@@ -31,6 +31,11 @@ running.run(config.Settings(**given), lambda address: print("listening on", addr
 """
 
 
+TOKEN = "a-token-that-is-long-enough"
+PATIENT = {"patience_ms": 60_000}
+"""Limits for a machine that is busy with other things: requests without a deadline are not refused."""
+
+
 @dataclass
 class Server:
     """A server that runs. url : where it listens."""
@@ -58,7 +63,9 @@ class Server:
 
     def metric(self, name: str) -> float:
         """The sum of a counter over its labels."""
-        text = httpx.get(f"{self.url}/metrics").text
+        text = httpx.get(
+            f"{self.url}/metrics", headers={"authorization": f"Bearer {TOKEN}"}, verify=False, timeout=30
+        ).text
         return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", text, re.MULTILINE))
 
 
@@ -83,7 +90,7 @@ class Servers:
 
     def stop(self, server: Server) -> int:
         server.process.send_signal(signal.SIGTERM)
-        return server.process.wait(20)
+        return server.process.wait(60)
 
     def stop_all(self) -> None:
         for server in self._running:
@@ -104,7 +111,19 @@ def servers():
 def server(servers, model_file):
     """A server with the small model and one worker; short limits for slow clients."""
     limits = {"header_seconds": 1.0, "body_seconds": 1.5, "pixels": 4_000_000, "body_bytes": 2**21}
-    return servers.start(models={"small": str(model_file)}, limits=limits)
+    return servers.start(models={"small": str(model_file)}, limits={**PATIENT, **limits})
+
+
+@pytest.fixture(scope="session")
+def guarded(servers, model_file):
+    """A server with a token, a proxy's name, a foreign site that may use it, and two live streams at most."""
+    return servers.start(
+        models={"small": str(model_file)},
+        token=TOKEN,
+        origins=["https://friend.example"],
+        hosts=["proxy.example"],
+        limits={**PATIENT, "live": 2},
+    )
 
 
 def packed(image, kind="PNG", **options) -> bytes:
@@ -126,7 +145,7 @@ def photo(scene):
     return packed(scene)
 
 
-def wait_for(condition, seconds=15.0):
+def wait_for(condition, seconds=60.0):
     """Wait until something holds."""
     until = time.monotonic() + seconds
     while not condition():

@@ -36,19 +36,19 @@ def test_the_answer_is_a_palette_png_of_ids(server, engine, scene, photo):
 
 
 def test_headers_tell_what_was_done(server, photo):
-    headers = label(server, photo, "?budget=900ms").headers
+    headers = label(server, photo, "?budget=20s").headers
     stages = dict(re.findall(r"(\w+);dur=([\d.]+)", headers["server-timing"]))
     assert list(stages) == ["queue", "decode", "label", "encode"]
     assert headers["anyscene-deadline-met"] == "true"
     assert 0 < float(headers["anyscene-confidence"]) <= 1
     assert headers["anyscene-plan"] != "none"
-    assert 0 < float(headers["anyscene-label-budget-ms"]) < 900
+    assert 0 < float(headers["anyscene-label-budget-ms"]) < 20_000
 
 
 def test_waiting_and_decoding_are_taken_off_the_budget(server, photo):
-    headers = label(server, photo, x_request_deadline_ms="400").headers
+    headers = label(server, photo, x_request_deadline_ms="20000").headers
     stages = {name: float(ms) for name, ms in re.findall(r"(\w+);dur=([\d.]+)", headers["server-timing"])}
-    assert float(headers["anyscene-label-budget-ms"]) < 400 - stages["queue"] - stages["decode"]
+    assert float(headers["anyscene-label-budget-ms"]) < 20_000 - stages["queue"] - stages["decode"]
 
 
 def test_a_budget_can_count_for_labeling_alone(server, photo):
@@ -68,7 +68,7 @@ def test_json_npz_and_overlay_agree(server, scene, photo):
 
 
 def test_forms_are_taken(client, photo):
-    answer = client.post("/v1/label", files={"image": photo}, data={"budget": "1s", "format": "json"})
+    answer = client.post("/v1/label", files={"image": photo}, data={"budget": "20s", "format": "json"})
     assert answer.status_code == 200
     assert answer.json()["width"] == 120
 
@@ -94,6 +94,7 @@ def test_a_photo_is_turned_upright(server, scene):
         (b"photo", "?budget=soon", 400),
         (b"photo", "?model=other", 404),
         (b"photo", "?file=/etc/passwd", 400),
+        (b"photo", "?budget=1ms&budget=20s", 400),
     ],
 )
 def test_what_cannot_be_answered_is_one_clear_sentence(server, photo, data, query, status):
@@ -120,9 +121,10 @@ def test_models_tell_their_classes_and_colours(client, engine):
 def test_health_and_metrics(server, client, photo):
     assert client.get("/healthz").status_code == client.get("/readyz").status_code == 200
     before = server.metric("anyscene_requests_total")
-    label(server, photo, "?budget=1s")
+    label(server, photo, "?budget=20s")
     label(server, b"nothing")
     assert server.metric("anyscene_requests_total") == before + 2
+    assert server.metric("anyscene_queue_bytes") == 0  # nothing is in hand any more
     text = client.get("/metrics").text
     for name in ("late", "refused", "queue_length", "budget_given", "budget_used", "plans", "workers"):
         assert f"anyscene_{name}" in text

@@ -18,7 +18,7 @@ def picture(scene):
 async def burst(server, data, count, query):
     """Send many requests at the same moment; (status, milliseconds, headers) of each."""
     limits = httpx.Limits(max_connections=count)
-    async with httpx.AsyncClient(base_url=server.url, limits=limits, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=server.url, limits=limits, timeout=120) as client:
 
         async def one():
             begun = time.perf_counter()
@@ -28,8 +28,14 @@ async def burst(server, data, count, query):
         return await asyncio.gather(*(one() for _ in range(count)))
 
 
-def test_a_burst_is_served_or_refused_and_nothing_is_late_in_silence(server, picture):
-    found = asyncio.run(burst(server, picture, 150, "?budget=250ms"))
+@pytest.fixture(scope="module")
+def alone_ms(server, picture):
+    """What a request takes that is alone; the machine may be busy with other things."""
+    return np.median([ms for _ in range(5) for _, ms, _ in asyncio.run(burst(server, picture, 1, ""))])
+
+
+def test_a_burst_is_served_or_refused_and_nothing_is_late_in_silence(server, picture, alone_ms):
+    found = asyncio.run(burst(server, picture, 150, f"?budget={10 * alone_ms:.0f}ms"))
     statuses = [status for status, _, _ in found]
     assert set(statuses) == {200, 429}
     for status, _, headers in found:
@@ -41,10 +47,11 @@ def test_a_burst_is_served_or_refused_and_nothing_is_late_in_silence(server, pic
     assert server.metric("anyscene_late_total") >= told_late
 
 
-def test_budgets_shrink_before_requests_are_refused(server, picture):
+def test_budgets_shrink_before_requests_are_refused(server, picture, alone_ms):
     time.sleep(2.5)  # budgets are shared with those who came within the last two seconds
-    (alone,) = asyncio.run(burst(server, picture, 1, "?budget=1s"))
-    together = asyncio.run(burst(server, picture, 12, "?budget=1s"))
+    query = f"?budget={max(1000, 40 * alone_ms):.0f}ms"
+    (alone,) = asyncio.run(burst(server, picture, 1, query))
+    together = asyncio.run(burst(server, picture, 12, query))
     assert [status for status, _, _ in together] == [200] * 12
     budgets = [float(headers["anyscene-label-budget-ms"]) for _, _, headers in together]
     assert min(budgets) < 0.5 * float(alone[2]["anyscene-label-budget-ms"])
@@ -52,11 +59,11 @@ def test_budgets_shrink_before_requests_are_refused(server, picture):
 
 def test_who_has_priority_is_served_first(server, picture):
     async def mixed():
-        async with httpx.AsyncClient(base_url=server.url, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=server.url, timeout=120) as client:
             order = []
 
             async def one(priority):
-                await client.post(f"/v1/label?budget=1s&priority={priority}", content=picture)
+                await client.post(f"/v1/label?budget=30s&priority={priority}", content=picture)
                 order.append(priority)
 
             await asyncio.gather(*(one(9) for _ in range(10)), *(one(1) for _ in range(10)))

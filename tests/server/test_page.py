@@ -3,20 +3,23 @@
 import base64
 import json
 import os
+import re
+import shutil
 import signal
-import time
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 from PIL import Image
 
-from tests.server.browser import open_browser
+from tests.server.browser import open_browser, show_as
+from tests.server.conftest import PATIENT, wait_for
 
 By = pytest.importorskip("selenium.webdriver.common.by", reason="selenium is not installed").By
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
 DROP = """
 const [data, name, type] = arguments;
@@ -39,7 +42,9 @@ document.dispatchEvent(new ClipboardEvent("paste", { clipboardData: transfer, bu
 @pytest.fixture(scope="module")
 def page_server(servers, model_file):
     """A server of the page's own: budgets are not shared with other tests."""
-    return servers.start(models={"small": str(model_file)})
+    second = model_file.with_name("second.anyscene")
+    shutil.copy(model_file, second)
+    return servers.start(models={"small": str(model_file), "second": str(second)}, limits=PATIENT)
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +79,15 @@ def keep(browser, name):
         browser.save_screenshot(f"{folder}/{name}.png")
 
 
-def until(browser, condition, seconds=20):
+def until(browser, condition, seconds=60):
     return WebDriverWait(browser, seconds).until(lambda _: condition())
+
+
+def plans_of(server, model):
+    """How many pictures a model has labelled."""
+    text = httpx.get(f"{server.url}/metrics").text
+    found = re.findall(rf'^anyscene_plans_total{{model="{model}".*}} (\S+)$', text, re.MULTILINE)
+    return sum(map(float, found))
 
 
 def verdict(browser, pane="pane-a"):
@@ -84,6 +96,10 @@ def verdict(browser, pane="pane-a"):
 
 def drop(browser, data, name="street.png", kind="image/png"):
     browser.execute_script(DROP, base64.b64encode(data).decode(), name, kind)
+
+
+def value(browser):
+    return browser.find_element(By.ID, "budget-value").text
 
 
 def labelled(browser, pane="pane-a"):
@@ -139,13 +155,16 @@ def test_the_slider_relabels_while_it_is_dragged(browser, photo, page_server):
     before = browser.find_element(By.ID, "budget-value").text
     requests = page_server.metric("anyscene_requests_total")
     slider = browser.find_element(By.ID, "budget")
-    chain = ActionChains(browser).click_and_hold(slider)
-    for _ in range(6):
-        chain.move_by_offset(25, 0).pause(0.15)
-    chain.perform()  # still held
-    assert page_server.metric("anyscene_requests_total") >= requests + 3
+    ActionChains(browser).click_and_hold(slider).perform()  # and it stays held
+    for offset in (12, -12) * 50:
+        ActionChains(browser).move_by_offset(offset, 0).pause(0.1).perform()
+        if page_server.metric("anyscene_requests_total") >= requests + 3:
+            break
+    else:
+        pytest.fail("the slider was dragged, and nothing was labelled anew")
+    ActionChains(browser).move_by_offset(60, 0).release().perform()
     assert browser.find_element(By.ID, "budget-value").text != before
-    ActionChains(browser).release().perform()
+    until(browser, lambda: verdict(browser).split(" of ")[-1].startswith(value(browser)))
     assert browser.find_elements(By.CSS_SELECTOR, "#curve .line")
     assert browser.find_elements(By.CSS_SELECTOR, "#bar div")
 
@@ -207,6 +226,19 @@ def test_two_budgets_stand_side_by_side(browser, photo):
     browser.find_element(By.ID, "compare").click()
     until(browser, lambda: "of pixels differ" in verdict(browser, "pane-b"))
     assert browser.find_element(By.ID, "budget-b").is_displayed()
+    before = verdict(browser, "pane-b")
+    browser.find_element(By.ID, "budget-b").send_keys(Keys.END)
+    until(browser, lambda: "of 1.0 s" in verdict(browser, "pane-b") != before)
+
+
+def test_two_models_stand_side_by_side(browser, photo, page_server):
+    drop(browser, photo)
+    labelled(browser)
+    browser.find_element(By.ID, "compare").click()
+    labelled(browser, "pane-b")
+    before = plans_of(page_server, "second")
+    Select(browser.find_element(By.CSS_SELECTOR, "#pane-b .model")).select_by_value("second")
+    until(browser, lambda: plans_of(page_server, "second") > before)
 
 
 @pytest.mark.parametrize(("button", "suffix"), [("save-png", "png"), ("save-json", "json")])
@@ -224,7 +256,8 @@ def test_labels_are_downloaded(browser, photo, downloads, button, suffix):
 
 def test_the_webcam_is_labelled_live(browser):
     browser.find_element(By.ID, "webcam").click()
-    until(browser, lambda: "frames/s" in verdict(browser), 30)
+    until(browser, lambda: "last look" in verdict(browser))  # the stream remembers the frames before
+    assert "frames/s" in verdict(browser)
     browser.find_element(By.ID, "webcam").click()
     assert browser.find_element(By.ID, "webcam").get_attribute("aria-pressed") == "false"
     assert not browser.find_element(By.ID, "notice").is_displayed()
@@ -242,12 +275,12 @@ def test_a_bad_file_is_told(browser):
 def test_a_busy_server_is_told_and_tried_again(browser, photo, page_server):
     (worker,) = page_server.workers()
     os.kill(worker, signal.SIGKILL)  # until another is there, nobody can be served
-    time.sleep(0.3)
+    wait_for(lambda: page_server.metric("anyscene_workers") == 0)
     drop(browser, photo)
     notice = browser.find_element(By.ID, "notice")
     until(browser, notice.is_displayed)
     assert "trying again" in notice.text
-    until(browser, lambda: verdict(browser), 60)
+    until(browser, lambda: verdict(browser))
 
 
 def test_nothing_comes_from_elsewhere(browser, photo, page_server):
@@ -265,13 +298,33 @@ def test_the_interface_is_shown(browser, page_server):
     assert "/v1/label" in browser.find_element(By.ID, "paths").text
 
 
+def test_a_photo_can_be_labelled_and_probed_with_the_keyboard_alone(browser):
+    def press(*keys):
+        ActionChains(browser).send_keys(*keys).perform()
+
+    def focused():
+        return browser.switch_to.active_element
+
+    until(browser, lambda: len(browser.find_elements(By.CSS_SELECTOR, "#examples img")) >= 3)
+    for _ in range(12):
+        press(Keys.TAB)
+        if focused().find_elements(By.CSS_SELECTOR, "img") and focused().tag_name == "button":
+            break
+    press(Keys.ENTER)
+    labelled(browser)
+    for _ in range(20):
+        press(Keys.TAB)
+        if focused().get_attribute("id") == "budget":
+            break
+    press(Keys.ARROW_LEFT * 5)
+    until(browser, lambda: verdict(browser).split(" of ")[-1].startswith(value(browser)))
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("size", [(390, 844), (1400, 1000)])
-def test_it_fits_phones_and_desks_in_light_and_dark(page_server, photo, tmp_path, size, dark):
-    browser = open_browser(tmp_path, size, dark)
+def test_it_fits_phones_and_desks_in_light_and_dark(browser, photo, size, dark):
+    show_as(browser, size, dark)
     try:
-        browser.get(page_server.url)
-        until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, "#pane-a .model option"))
         drop(browser, photo)
         labelled(browser)
         keep(browser, f"fits-{size[0]}-{'dark' if dark else 'light'}")
@@ -281,4 +334,4 @@ def test_it_fits_phones_and_desks_in_light_and_dark(page_server, photo, tmp_path
         buttons = browser.find_elements(By.CSS_SELECTOR, "button, select")
         assert all(one.size["height"] >= 36 for one in buttons if one.is_displayed())  # fingers are thick
     finally:
-        browser.quit()
+        show_as(browser)

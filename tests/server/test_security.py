@@ -1,3 +1,5 @@
+import shutil
+import ssl
 import subprocess
 import sys
 
@@ -8,19 +10,7 @@ from websockets.sync.client import connect
 
 from anyscene.errors import ConfigError
 from anyscene.server.config import Settings, check
-
-TOKEN = "a-token-that-is-long-enough"
-
-
-@pytest.fixture(scope="module")
-def guarded(servers, model_file):
-    """A server with a token and one foreign site that may use it."""
-    return servers.start(
-        models={"small": str(model_file)},
-        token=TOKEN,
-        origins=["https://friend.example"],
-        hosts=["proxy.example"],
-    )
+from tests.server.conftest import PATIENT, TOKEN
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "localhost:x"])
@@ -70,6 +60,12 @@ def test_without_the_token_nothing_is_told(guarded, photo, given):
         connect(f"ws://127.0.0.1:{guarded.port}/v1/live", additional_headers=headers).close()
 
 
+def test_who_is_turned_away_is_counted(guarded):
+    before = guarded.metric("anyscene_refused_total")
+    httpx.get(f"{guarded.url}/v1/models")
+    assert guarded.metric("anyscene_refused_total") == before + 1
+
+
 def test_the_token_opens(guarded, photo):
     headers = {"authorization": f"Bearer {TOKEN}"}
     assert httpx.post(f"{guarded.url}/v1/label", content=photo, headers=headers).status_code == 200
@@ -110,7 +106,7 @@ def test_other_machines_need_a_token_or_an_explicit_word(tmp_path, host):
 
 def test_the_command_refuses_to_listen_to_everybody(model_file):
     command = [sys.executable, "-m", "anyscene", "serve", "--model", str(model_file), "--host", "0.0.0.0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "--no-auth" in done.stderr
 
@@ -128,3 +124,48 @@ def test_settings_that_cannot_work_are_named(tmp_path, changes, words):
     changes = {name: tmp_path / text if name.endswith("file") else text for name, text in changes.items()}
     with pytest.raises(ConfigError, match=words):
         check(Settings({"small": tmp_path}, **changes), no_auth=False)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for 127.0.0.1 that signs itself, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    subject = ["-subj", "/CN=anyscene", "-addext", "subjectAltName=IP:127.0.0.1"]
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
+    subprocess.run([*made, "-out", str(cert), "-keyout", str(key)], check=True, capture_output=True)
+    return cert, key
+
+
+def test_over_tls_pages_and_streams_work_and_plain_http_does_not(servers, model_file, photo, certificate):
+    cert, key = certificate
+    server = servers.start(
+        models={"small": str(model_file)}, certfile=str(cert), keyfile=str(key), limits=PATIENT
+    )
+    trust = ssl.create_default_context(cafile=str(cert))
+    assert server.url.startswith("https://")
+    answer = httpx.post(
+        f"{server.url}/v1/label", content=photo, headers={"origin": server.url}, verify=trust, timeout=60
+    )
+    assert answer.status_code == 200
+    assert "max-age" in answer.headers["strict-transport-security"]
+    with connect(f"wss://127.0.0.1:{server.port}/v1/live", ssl=trust, origin=server.url) as socket:
+        socket.send(photo)
+        assert "error" not in socket.recv(timeout=60)
+    with pytest.raises(httpx.TransportError):
+        httpx.get(f"http://127.0.0.1:{server.port}/")
+
+
+def test_a_key_that_does_not_fit_is_told(servers, model_file, certificate, tmp_path):
+    cert, _ = certificate
+    command = ["--certfile", str(cert), "--keyfile", str(cert), "--port", "0"]
+    done = subprocess.run(
+        [sys.executable, "-m", "anyscene", "serve", "--model", str(model_file), *command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert "are not a certificate and its key" in " ".join(done.stderr.split())

@@ -10,6 +10,7 @@ from typing import Any
 
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.datastructures import QueryParams
 
 from anyscene.engine.clock import parse_budget
 from anyscene.errors import ConfigError
@@ -77,6 +78,15 @@ class Picture:
         return self.width * self.height
 
 
+def fields_from(query: QueryParams) -> dict[str, str]:
+    """The parameters of a query; one that is given twice is refused, since either could be meant."""
+    fields = dict(query)
+    if len(fields) < len(query.multi_items()):
+        twice = next(name for name in fields if len(query.getlist(name)) > 1)
+        raise Refusal(400, "wrong", f"the parameter '{twice[:40]}' is given twice")
+    return fields
+
+
 def wish_from(
     fields: Mapping[str, str], headers: Mapping[str, str], models: Mapping[str, Any], default_model: str
 ) -> Wish:
@@ -108,7 +118,7 @@ def _listed(names: Mapping[str, Any] | frozenset[str]) -> str:
 
 def _budget(text: str) -> float:
     try:
-        budget = parse_budget(float(text) if re.fullmatch(r"[0-9.]+", text) else text)
+        budget = parse_budget(f"{text}ms" if re.fullmatch(r"[0-9.]+", text) else text)
     except (ConfigError, ValueError):
         raise Refusal(
             400, "wrong", f"'{text[:40]}' is not a budget; write a number and its unit, such as 20ms or 1.5s"

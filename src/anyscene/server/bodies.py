@@ -41,10 +41,9 @@ async def body_of(request: Request, service: Service) -> AsyncIterator[Body]:
                     raise _too_large(limits.body_bytes)
                 if service.body_bytes + len(chunk) > limits.queue_bytes:
                     raise Refusal(429, "busy", "the server holds too many large requests; try again", 1)
-                service.body_bytes += len(chunk)
+                service.hold_bytes(len(chunk))
                 held += len(chunk)
                 data += chunk
-        service.metrics.queue_bytes.set(service.body_bytes)
         yield Body(bytes(data), request.scope.get(ARRIVED) or time.perf_counter())
     except TimeoutError:
         raise Refusal(
@@ -53,7 +52,7 @@ async def body_of(request: Request, service: Service) -> AsyncIterator[Body]:
     except ClientDisconnect:
         raise Refusal(400, "gone", "the client left before its request was complete") from None
     finally:
-        service.body_bytes -= held
+        service.hold_bytes(-held)
 
 
 def _too_large(most: int) -> Refusal:

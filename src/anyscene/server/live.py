@@ -16,7 +16,7 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from anyscene.server.asks import Refusal, Wish, picture_from, wish_from
+from anyscene.server.asks import Refusal, Wish, fields_from, picture_from, wish_from
 from anyscene.server.routes import is_met
 from anyscene.server.security import TOKEN_PROTOCOL
 from anyscene.server.service import Answer, Service
@@ -42,9 +42,10 @@ class LiveEndpoint:
         """Serve one connection until it closes."""
         service = self._service
         try:
-            wish = wish_from(
-                dict(socket.query_params), socket.headers, service.models, service.settings.default_model
-            )
+            fields = fields_from(socket.query_params)
+            wish = wish_from(fields, socket.headers, service.models, service.settings.default_model)
+            if wish.until is not None:
+                raise Refusal(400, "wrong", "until is for single pictures; a live stream has a budget only")
             if self._open >= service.settings.limits.live:
                 raise Refusal(429, "busy", f"there are {self._open} live streams already; try again")
             if service.is_stopping or not service.ready_links:
@@ -75,7 +76,7 @@ class LiveEndpoint:
                 answer = await self._label(wish, frame, session, place)
                 async with asyncio.timeout(self._service.settings.limits.send_seconds):
                     if isinstance(answer, Refusal):
-                        self._service.metrics.refused.labels(answer.reason).inc()
+                        self._service.metrics.note_refused(answer.reason)
                         await socket.send_json(
                             {"frame": frame.number, "error": answer.message, "reason": answer.reason}
                         )
@@ -136,5 +137,6 @@ def _told(answer: Answer) -> dict[str, Any]:
         "confidence": head["confidence"],
         "is_prior": head["is_prior"],
         "label_budget_ms": head["budget_ms"],
+        "age_ms": head["age_ms"],
         "deadline_met": is_met(answer),
     }

@@ -42,6 +42,10 @@ class Metrics:
     def _histogram(self, name: str, text: str, *labels: str) -> Histogram:
         return Histogram(f"anyscene_{name}", text, labels, registry=self._registry, buckets=SECONDS)
 
+    def note_refused(self, reason: str) -> None:
+        """A request was refused."""
+        self.refused.labels(reason).inc()
+
     def note_plan(self, model: str, plan: str) -> None:
         """A request was labelled by this sequence."""
         if (model, plan) not in self._seen:

@@ -9,6 +9,9 @@ from starlette.responses import JSONResponse, Response
 from anyscene.server.asks import FORMATS, Refusal
 from anyscene.server.service import Answer
 
+MOST_CHARACTERS = 1500
+"""Of a header: proxies refuse answers whose headers have more than 4 KiB together."""
+
 
 def refusal_response(refusal: Refusal) -> Response:
     """Say in one sentence why there are no labels."""
@@ -29,8 +32,8 @@ def answer_headers(answer: Answer, is_met: bool | None) -> dict[str, str]:
     headers = {
         "server-timing": ", ".join(f"{name};dur={ms:.3f}" for name, ms in answer.stages.items()),
         "anyscene-model": answer.job.wish.model,
-        "anyscene-plan": "; ".join(head["plan"]) or "none",
-        "anyscene-steps-ms": ", ".join(map(str, head["steps"])),
+        "anyscene-plan": _cut("; ".join(head["plan"])) or "none",
+        "anyscene-steps-ms": _cut(", ".join(map(str, head["steps"]))),
         "anyscene-confidence": f"{head['confidence']:.4f}",
         "anyscene-is-prior": str(head["is_prior"]).lower(),
         "anyscene-size": "x".join(map(str, head["size"])),
@@ -41,6 +44,10 @@ def answer_headers(answer: Answer, is_met: bool | None) -> dict[str, str]:
     if is_met is not None:
         headers["anyscene-deadline-met"] = str(is_met).lower()
     return {name: value.encode("ascii", "replace").decode() for name, value in headers.items()}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 3]}..."
 
 
 def label_response(answer: Answer, is_met: bool | None) -> Response:

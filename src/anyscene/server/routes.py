@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 import anyscene
 from anyscene.server import metrics
-from anyscene.server.asks import Refusal, form_from, picture_from, wish_from
+from anyscene.server.asks import Refusal, fields_from, form_from, picture_from, wish_from
 from anyscene.server.bodies import body_of
 from anyscene.server.http_protocol import TRANSPORT
 from anyscene.server.page_files import page_files
@@ -75,7 +75,7 @@ def counted(service: Service, route: str, handler: Handler) -> Handler:
         try:
             response = await handler(request)
         except Refusal as refusal:
-            service.metrics.refused.labels(refusal.reason).inc()
+            service.metrics.note_refused(refusal.reason)
             response = refusal_response(refusal)
         service.metrics.requests.labels(route, response.status_code).inc()
         return response
@@ -113,7 +113,7 @@ class LabelEndpoint:
     async def _label(self, request: Request) -> Answer:
         service = self._service
         async with body_of(request, service) as body:
-            fields = dict(request.query_params)
+            fields = fields_from(request.query_params)
             data, kind = body.data, request.headers.get("content-type", "")
             if kind.startswith("multipart/form-data"):
                 data, given = form_from(kind, body.data)

@@ -42,7 +42,7 @@ def make_app(service: Service) -> Starlette:
             *inference_v2.routes(service),
             WebSocketRoute("/v1/live", LiveEndpoint(service).serve),
         ],
-        middleware=[Middleware(Security, service.settings, page_files())],
+        middleware=[Middleware(Security, service.settings, page_files(), service.metrics.note_refused)],
         exception_handlers={HTTPException: _plain, Exception: _failed},
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -41,10 +41,17 @@ HEADERS = {
 
 
 class Security:
-    """ASGI middleware. open_files : paths of the page's files, which hold no secrets and need no token."""
+    """ASGI middleware.
 
-    def __init__(self, app: ASGIApp, settings: Settings, open_files: Iterable[str]) -> None:
+    open_files : paths of the page's files, which hold no secrets and need no token. on_refused : is told the
+    reason whenever somebody is turned away.
+    """
+
+    def __init__(
+        self, app: ASGIApp, settings: Settings, open_files: Iterable[str], on_refused: Callable[[str], None]
+    ) -> None:
         self._app = app
+        self._on_refused = on_refused
         self._settings = settings
         self._open = OPEN_PATHS | set(open_files)
         self._names = {"localhost", *settings.hosts}
@@ -69,6 +76,7 @@ class Security:
                 return
             self._check_token(headers, scope)
         except Refusal as refusal:
+            self._on_refused(refusal.reason)
             if scope["type"] == "websocket":
                 await receive()
                 await send({"type": "websocket.close", "code": 1008})  # before it was accepted: HTTP 403

@@ -283,6 +283,9 @@ class Service:
         if "error" in head:
             job.answer.set_exception(Refusal(head["status"], head["reason"], head["error"]))
             return
+        job.answer.set_result(Answer(job, body, head, (head["received"] - job.arrived) * 1e3))
+        if job.session is not None:
+            return  # what a stream's frame takes tells nothing of single pictures
         link.sending.note((head["received"] - link.sent_at) * 1e3)
         stages = head["stages"]
         link.estimates.note("decode", job.picture.kind, job.picture.pixels, stages["decode"])
@@ -291,7 +294,6 @@ class Service:
             link.estimates.note("whole", job.wish.model, head["pixels"], stages["label"])
         elif head["budget_ms"] > 0:
             link.estimates.note("part", job.wish.model, 1, stages["label"] / head["budget_ms"])
-        job.answer.set_result(Answer(job, body, head, (head["received"] - job.arrived) * 1e3))
 
     def note_handed(self, answer: Answer) -> None:
         """The last byte of an answer was handed to the socket just now."""
@@ -304,6 +306,11 @@ class Service:
         self.metrics.note_plan(model, "; ".join(answer.head["plan"]) or "none")
         if now > job.deadline:
             self.metrics.late.labels(model).inc()
+
+    def hold_bytes(self, count: int) -> None:
+        """So many more bytes of bodies are in hand, or fewer."""
+        self.body_bytes += count
+        self.metrics.queue_bytes.set(self.body_bytes)
 
     def close_session(self, session: str, place: int) -> None:
         """Forget a live stream."""

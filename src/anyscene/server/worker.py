@@ -33,13 +33,11 @@ from anyscene.server.live_state import LiveStates
 PICTURE_KINDS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 """What is decoded; Pillow knows more, with older and less tested decoders."""
 
-WARM_SIZES = ((160, 120), (480, 360), (1600, 1200))
-"""Pictures that stages are measured with before the first request, width and height."""
+WARM_SIZES = ((160, 120, 3), (480, 360, 3), (1600, 1200, 1))
+"""Pictures that stages are measured with before the first request: width, height, and how often."""
 
 WARM_BUDGETS_MS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0)
 """The first of these within which there are labels is what first labels take."""
-
-WARM_ROUNDS = 5
 
 FULL_COLLECTION = 500
 """After so many requests all garbage is collected, not only the youngest."""
@@ -71,6 +69,7 @@ def run(end: socket.socket, models: Mapping[str, str], most_pixels: int) -> None
             if "close" in head:
                 worker.live.close(head["close"])
                 continue
+            worker.live.make_way(head["session"])
             reply, body = worker.serve(head, data, received)
             end.sendall(wire.pack({**reply, "id": head["id"], "sent": time.perf_counter()}, body))
             del data, body
@@ -87,7 +86,7 @@ class _Worker:
     """What a worker keeps from request to request."""
 
     def __init__(self, engines: Mapping[str, Engine], most_pixels: int) -> None:
-        self.live = LiveStates()
+        self.live = LiveStates(engines)
         self._engines = engines
         self._most_pixels = most_pixels
         self._estimates = Estimates()
@@ -95,19 +94,19 @@ class _Worker:
     def warm_up(self) -> list[tuple[str, str, int, float]]:
         """Run all that requests run, and measure it: (stage, kind, pixels, milliseconds)."""
         measured = []
-        for width, height in WARM_SIZES:
+        for width, height, rounds in WARM_SIZES:
             image = _scene(width, height)
             pixels = width * height
             for name in ("JPEG", "PNG", "WEBP", "BMP"):
                 data = _packed(image, name)
-                ms = _time(partial(decode_image, data, self._most_pixels, PICTURE_KINDS))
+                ms = _time(partial(decode_image, data, self._most_pixels, PICTURE_KINDS), rounds)
                 measured.append(("decode", name.lower(), pixels, ms))
             for name, engine in self._engines.items():
                 measured.append(("first", name, pixels, _first_labels_ms(engine, image)))
                 labeling = engine.label(image)
                 measured.append(("whole", name, pixels, labeling.cost))
             for answer in (*FORMATS, "tensor"):
-                ms = _time(partial(encode, labeling, image, answer))
+                ms = _time(partial(encode, labeling, image, answer), rounds)
                 measured.append(("encode", answer, pixels, ms))
         self._estimates = Estimates(measured)
         return measured
@@ -140,7 +139,7 @@ class _Worker:
         decoded = time.perf_counter()
         pixels, answer = image.shape[0] * image.shape[1], head["answer"]
         budget = self._budget(head, pixels, decoded)
-        labeling = self._label(head, image, budget)
+        labeling = self._label(head, image, budget, received)
         labelled = time.perf_counter()
         confidence = mean_confidence(labeling)
         body = encode(labeling, image, answer)
@@ -163,6 +162,7 @@ class _Worker:
             "steps": [round(step.actual_ms, 3) for step in labeling.trace],
             "confidence": confidence,
             "is_prior": labeling.is_prior,
+            "age_ms": labeling.age_ms,
         }, body
 
     def _budget(self, head: dict[str, Any], pixels: int, now: float) -> float | None:
@@ -173,18 +173,25 @@ class _Worker:
             budget = min(budget, max(0.0, (head["finish_by"] - now) * 1e3 - high_of_sum(after)))
         return None if math.isinf(budget) else budget
 
-    def _label(self, head: dict[str, Any], image: NDArray[np.uint8], budget: float | None) -> Labeling:
-        engine = self._engines[head["model"]]
+    def _label(
+        self, head: dict[str, Any], image: NDArray[np.uint8], budget: float | None, received: float
+    ) -> Labeling:
         if head["session"] is not None:
-            return self.live.label(head["session"], engine, image, budget)
-        return engine.label(image, budget, until=head["until"], confidence=True)
+            return self.live.label(head["session"], head["model"], image, received, budget)
+        engine = self._engines[head["model"]]
+        return engine.label(image, _spelled(budget), until=head["until"], confidence=True)
 
 
-def _time(call: Callable[[], object]) -> float:
+def _spelled(budget: float | None) -> str | None:
+    """A budget with its unit: bare numbers below one look like seconds, and are warned of."""
+    return None if budget is None else f"{budget:.3f}ms"
+
+
+def _time(call: Callable[[], object], rounds: int) -> float:
     """The median of some calls, in milliseconds, after one that does not count."""
     call()
     spent = []
-    for _ in range(WARM_ROUNDS):
+    for _ in range(rounds):
         begun = time.perf_counter()
         call()
         spent.append((time.perf_counter() - begun) * 1e3)
@@ -194,7 +201,7 @@ def _time(call: Callable[[], object]) -> float:
 def _first_labels_ms(engine: Engine, image: NDArray[np.uint8]) -> float:
     """The shortest budget within which an engine has more to say than how frequent classes are."""
     for budget in WARM_BUDGETS_MS:
-        if not any(engine.label(image, budget, confidence=True).is_prior for _ in range(3)):
+        if not any(engine.label(image, _spelled(budget), confidence=True).is_prior for _ in range(3)):
             return budget
     return engine.label(image).cost
 

@@ -1,6 +1,7 @@
 """The watchdog: runs are told to end at their deadlines, each at its own, and never otherwise."""
 
 import time
+from threading import Timer
 
 import pytest
 
@@ -60,3 +61,10 @@ def test_a_deadline_in_a_thousand_years_does_not_end_the_watch():
         time.sleep(0.02)
         with pytest.raises(OutOfTime), watchdog.watching(time.perf_counter() + 0.02) as options:
             run_until_told_to_end(options)
+
+
+def test_all_runs_can_be_ended_at_once():
+    watchdog = Watchdog()
+    with pytest.raises(OutOfTime), watchdog.watching(time.perf_counter() + 60) as options:
+        Timer(0.02, watchdog.end_all).start()
+        run_until_told_to_end(options)

@@ -13,7 +13,8 @@ for (const [path, methods] of Object.entries(described.paths)) {
     text.append(...marked([operation.summary, operation.description].filter(Boolean).join(" ")));
     card.append(title, text);
     const rows = (operation.parameters || []).map((one) => [one.name, `${one.in}. ${one.description}`]);
-    for (const [kind] of Object.entries(operation.requestBody?.content || {})) rows.push(["body", kind]);
+    const kinds = Object.keys(operation.requestBody?.content || {});
+    if (kinds.length) rows.push(["body", kinds.join(", ")]);
     for (const [status, answer] of Object.entries(operation.responses)) rows.push([status, answer.description]);
     const table = made("table");
     for (const [name, value] of rows) {

@@ -18,7 +18,7 @@ export function drawTicks(element) {
     const tick = document.createElement("span");
     tick.textContent = ms === 1000 ? "1 s" : ms === 0.5 ? "0.5 ms" : String(ms);
     tick.style.left = `${placeOf(ms) / 10}%`;
-    if ([2, 5, 20, 50, 200, 500].includes(ms)) tick.className = "fine";
+    if ([1, 2, 5, 20, 50, 200, 500].includes(ms)) tick.className = "fine";
     element.append(tick);
   }
 }
@@ -59,7 +59,7 @@ export function drawSteps(bar, list, found) {
     { name: "waiting", ms: queue, color: STAGE_COLORS.queue },
     { name: "decoding", ms: decode, color: STAGE_COLORS.decode },
     ...steps,
-    { name: "painting and the rest", ms: Math.max(0, label - spent), color: STAGE_COLORS.rest },
+    { name: found.age == null ? "painting and the rest" : "following the image and painting", ms: Math.max(0, label - spent), color: STAGE_COLORS.rest },
     { name: "encoding", ms: encode, color: STAGE_COLORS.encode },
   ].filter((part) => part.ms > 0.005);
   const total = parts.reduce((sum, part) => sum + part.ms, 0) || 1;

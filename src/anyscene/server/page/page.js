@@ -100,9 +100,10 @@ function show(side, found, budget) {
     : `labelled in ${spelled(found.summary.cost_ms)} of ${spelled(budget)} · ${sure} % sure`;
   if (side !== first) return compareVerdict();
   for (const id of ["save-png", "save-json"]) $(id).disabled = webcam.isOn;
-  $("legend-card").hidden = $("steps-card").hidden = $("curve-card").hidden = false;
+  $("side").hidden = false;
   document.querySelector("main").classList.remove("plain");
-  state.points.set(budget, found.summary.mean_confidence);
+  if (!webcam.isOn) state.points.set(budget, found.summary.mean_confidence);
+  $("curve-card").hidden = state.points.size < 2;
   drawCurve($("curve"), state.points, budget);
   drawSteps($("bar"), $("steps"), found);
   legend();
@@ -198,6 +199,7 @@ function showFrame(frame, found) {
   showFrame.last = now;
   showFrame.mean = 0.9 * (showFrame.mean || pause) + 0.1 * pause;
   if (showFrame.mean) first.pane.verdict.textContent += ` · ${(1000 / showFrame.mean).toFixed(0)} frames/s`;
+  if (found.age) first.pane.verdict.textContent += ` · last look ${spelled(found.age)} ago`;
 }
 
 function webcamEnded(message) {

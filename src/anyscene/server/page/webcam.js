@@ -53,6 +53,7 @@ export class Webcam {
       }
       const found = await understood(data, told.stages_ms, told.label_budget_ms ?? budget);
       if (this.socket !== socket) return;
+      found.age = told.age_ms;
       this.onFrame(this.frame, found);
       this.send(socket);
     };
