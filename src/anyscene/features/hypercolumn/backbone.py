@@ -92,7 +92,7 @@ class Backbone:
 
 
 def installed_backbone(dataset: str = "") -> Path | None:
-    """The file of the backbone for a data set, its own or else the joint one; None without anyscene-models."""
+    """The backbone file for a data set, its own or else the joint one; None without anyscene-models."""
     if find_spec(PACKAGE) is None:
         return None
     folder = Path(str(resources.files(PACKAGE)))
