@@ -54,6 +54,10 @@ class RungScores(FeatureSet):
         scores = self._network.scores(fitted, self._head, view.deadline)
         return np.ascontiguousarray(scores[:, columns])
 
+    def end_runs(self) -> None:
+        """End the network's runs under way, at all rungs; see `Network.end_runs`."""
+        self._network.end_runs()
+
     def poolable(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Class probabilities, and the embedding as it is."""
         chances = values.copy()
