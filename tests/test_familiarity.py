@@ -59,8 +59,13 @@ def test_it_is_kept_in_arrays():
         one = random.normal(size=size)
         assert again.of(one) == pytest.approx(known.of(one), abs=0.05)
     assert known.of(np.full(size, 9.0)) == 0
-    with pytest.raises(ValueError, match="finite"):
-        Familiarity.from_arrays({**known.to_arrays(), "mean": np.full(size, np.nan)})
+    for odd, why in {
+        "mean": (np.full(size, np.nan, np.float32), "beyond"),
+        "precision": (np.zeros((size, 1), np.float32), "shape"),
+        "distances": (np.zeros((), np.float32), "shape"),
+    }.items():
+        with pytest.raises(ValueError, match=why[1]):
+            Familiarity.from_arrays({**known.to_arrays(), odd: why[0]})
 
 
 def test_a_model_of_ones_own_knows_its_own(engine, streets, model_file, tmp_path):

@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 from anyscene.errors import ConfigError
-from anyscene.files import _HOST, cache_dir, remove_stale, write_atomically
+from anyscene.files import _HOST, append_lines, cache_dir, remove_stale, unfinished, write_atomically
+from tests.hostile.faults import failing_disk
 
 
 def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
@@ -120,7 +121,35 @@ def test_what_killed_processes_left_is_removed_by_the_next_write(tmp_path):
     with write_atomically(tmp_path / "new"):
         pass
     assert set(os.listdir(tmp_path)) == {theirs, foreign, ".holiday.partial", "new"}
+    (tmp_path / f"{ours}.mp4").write_bytes(b"half a video")
     os.utime(tmp_path / foreign, (0, 0))
     remove_stale.cache_clear()
     remove_stale(tmp_path)
     assert set(os.listdir(tmp_path)) == {theirs, ".holiday.partial", "new"}
+
+
+def test_lines_are_added_wholly_or_not_at_all(tmp_path):
+    path = tmp_path / "new" / "lines"
+    append_lines(path, b"first\n")
+    for n in (2, 3):  # opening, writing; the folder, asked for first, is there
+        with pytest.raises(ConfigError, match=r"cannot write .*lines: No space"), failing_disk(n, tmp_path):
+            append_lines(path, b"second\n")
+        assert path.read_bytes() == b"first\n"
+    append_lines(path, b"second\n")
+    assert path.read_bytes() == b"first\nsecond\n"
+
+
+def test_a_line_that_was_cut_short_does_not_take_the_next_one_with_it(tmp_path):
+    path = tmp_path / "lines"
+    path.write_bytes(b"first\nseco")
+    append_lines(path, b"third\n")
+    assert path.read_bytes() == b"first\nseco\nthird\n"
+
+
+def test_a_name_that_is_too_long_is_one_clear_sentence(tmp_path):
+    with pytest.raises(ConfigError, match="File name too long"), write_atomically(tmp_path / ("x" * 300)):
+        pass
+
+
+def test_what_is_unfinished_may_keep_its_suffix(tmp_path):
+    assert unfinished(tmp_path / "a.mp4", ".mp4").suffix == ".mp4"

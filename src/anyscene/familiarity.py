@@ -16,6 +16,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.checks import check_array
+
 COLORS, CELLS = (64, 48), (4, 3)
 """Width and height that colours are looked at in, and the cells that colours and edges are averaged in."""
 
@@ -75,10 +77,10 @@ class Familiarity:
         """The inverse of `to_arrays`; raises ValueError where they do not fit together."""
         mean, precision, distances = (arrays[name] for name in ("mean", "precision", "distances"))
         size = len(describe(np.zeros((1, 1, 3), np.uint8)))
-        if mean.shape != (size,) or precision.shape != (size, size) or not distances.shape[0]:
-            raise ValueError(f"what is familiar must be described by {size} numbers")
-        if not all(np.isfinite(array).all() for array in (mean, precision, distances)):
-            raise ValueError("what is familiar must be described by finite numbers")
+        for array, shape in ((mean, (size,)), (precision, (size, size)), (distances, (None,))):
+            check_array("what is familiar", array, np.float32, shape)
+        if not len(distances):
+            raise ValueError("what is familiar has no distances")
         return cls(*(array.astype(np.float64) for array in (mean, precision, distances)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import hashlib
 import logging
 import os
@@ -26,7 +27,7 @@ STALE_SECONDS = 24 * 3600
 """An unfinished file of another machine counts as left behind by a killed process after this time."""
 
 _HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
-_PARTIAL = re.compile(r"\.(?P<host>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-[0-9a-f]{16}\.partial")
+_PARTIAL = re.compile(r"\.(?P<host>[0-9a-f]{8})-(?P<process>[0-9]{1,10})-[0-9a-f]{16}\.partial(\.\w+)?")
 """Unfinished files name the machine and the process that writes them: others can tell whether it lives."""
 
 
@@ -86,17 +87,16 @@ def write_atomically(path: str | Path, sync: bool = True) -> Iterator[BinaryIO]:
     place of the one before.
     """
     path = Path(path)
-    if path.is_dir():
-        raise ConfigError(f"cannot write {path}: it is a folder; name a file")
-    with _told_as_one_sentence(path):
+    with told_as_one_sentence(path):
+        if path.is_dir():
+            raise ConfigError(f"cannot write {path}: it is a folder; name a file")
         if path.is_symlink() or (path.exists() and not path.is_file()):
             with open(path, "wb") as file:
                 yield file
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_stale(path.parent)
-        # Not the tempfile module: its files are readable by their owner only, whatever the umask says.
-        partial = path.parent / f".{_HOST}-{os.getpid()}-{secrets.token_hex(8)}.partial"
+        partial = unfinished(path)
         try:
             with open(partial, "xb") as file:
                 yield file
@@ -109,10 +109,33 @@ def write_atomically(path: str | Path, sync: bool = True) -> Iterator[BinaryIO]:
             raise
 
 
+def append_lines(path: Path, lines: bytes) -> None:
+    """Add lines at the end of a file, wholly or not at all; one that a power cut left unfinished is ended."""
+    with told_as_one_sentence(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "a+b", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 1))
+            if file.read(1) not in (b"", b"\n"):
+                lines = b"\n" + lines
+            try:
+                if file.write(lines) != len(lines):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            except OSError:
+                file.truncate(size)
+                raise
+
+
+def unfinished(path: Path, suffix: str = "") -> Path:
+    """Where to write what is to become a file; the name tells who writes it. suffix : what it ends with."""
+    # Not the tempfile module: its files are readable by their owner only, whatever the umask says.
+    return path.parent / f".{_HOST}-{os.getpid()}-{secrets.token_hex(8)}.partial{suffix}"
+
+
 @cache
 def remove_stale(folder: Path) -> None:
     """Remove unfinished files of killed processes from a folder; once a process, as listing it takes time."""
-    for partial in folder.glob(".*.partial"):
+    for partial in folder.glob(".*.partial*"):
         with suppress(OSError):  # another process was first, or the folder cannot be changed
             if _is_stale(partial):
                 partial.unlink()
@@ -140,7 +163,8 @@ def _is_stale(partial: Path) -> bool:
 
 
 @contextmanager
-def _told_as_one_sentence(path: Path) -> Iterator[None]:
+def told_as_one_sentence(path: Path) -> Iterator[None]:
+    """Let an OSError of the block, which writes a file, say so in one sentence."""
     try:
         yield
     except OSError as error:

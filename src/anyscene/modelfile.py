@@ -203,7 +203,7 @@ def load_model(path: Path) -> TrainedModel:
     try:
         check_keys("its members", members, (MANIFEST, *manifest.checksums))
         return _assemble(manifest, load(members[ARRAYS]), members)
-    except (KeyError, ValueError, TypeError, AnysceneError, SafetensorError) as error:
+    except (LookupError, ValueError, TypeError, ArithmeticError, AnysceneError, SafetensorError) as error:
         raise ModelError(f"the model {path} contradicts itself ({error}); get or train it anew") from error
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from anyscene.familiarity import describe
 from tests.hostile import protobuf as pb
 from tests.hostile.forge import MANIFEST, Parts, put_together, zipped
 
@@ -68,6 +69,24 @@ def with_tree(**changes: np.ndarray) -> Attack:
         parts.manifest["actions"][1] = [1, 0, 2]
 
     return attack
+
+
+def deep_tree(parts: Parts) -> None:
+    """A tree that is as deep as it has inner nodes."""
+    nodes = 20_001
+    left = np.arange(1, nodes + 1, dtype=np.int32)
+    left[1::2] = left[-1] = -1
+    zeros = {"feature": np.zeros(nodes, np.int32), "threshold": np.zeros(nodes, np.float32)}
+    values = np.zeros((nodes, len(parts.manifest["classes"])), np.float32)
+    with_tree(left=left, value=values, **zeros)(parts)
+
+
+def odd_familiarity(parts: Parts) -> None:
+    """Distances that are a table and no list."""
+    size = len(describe(np.zeros((1, 1, 3), np.uint8)))
+    arrays = {"mean": np.zeros(size), "precision": np.eye(size), "distances": np.zeros((2, 2))}
+    for name, array in arrays.items():
+        parts.arrays[f"features/familiarity/{name}"] = array.astype(np.float32)
 
 
 def double_sets(parts: Parts) -> None:
@@ -143,6 +162,8 @@ ATTACKS: dict[str, Attack] = {
     "a column before the first": with_tree(column=np.array([-(10**6)], np.int32)),
     "a source that is not there": with_tree(source=np.array([30_000], np.int16)),
     "an input that is not there": with_tree(feature=np.full(3, 10**6, np.int32)),
+    "a tree without end": deep_tree,
+    "inputs without end": with_tree(source=np.zeros(10**6, np.int16), column=np.zeros(10**6, np.int32)),
     "values of few classes": with_tree(value=np.zeros((3, 2), np.float32)),
     "values without numbers": with_array("chains/0/blend_bias", everywhere(np.nan)),
     "a root outside": with_tree(roots=np.array([999], np.int32)),
@@ -160,6 +181,7 @@ ATTACKS: dict[str, Attack] = {
     "a map of few classes": with_array("features/place/chances", lambda a: a[:, :, :3].copy()),
     "a map without cells": with_array("features/place/chances", lambda a: a[:0].copy()),
     "a map without numbers": with_array("features/place/chances", everywhere(np.nan)),
+    "a familiarity of other shapes": odd_familiarity,
     "a plan of 100,000 actions": many_plans,
     "a plan that is free": with_values(plans=[[[1], [0.0, 0.0]]]),
     "steps without end": with_values(max_steps=10**18),

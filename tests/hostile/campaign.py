@@ -17,27 +17,28 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.hostile import runs
+from tests.hostile import names, runs
 from tests.hostile.attacks import ATTACKS, forged
-from tests.hostile.forge import MODELS, take_apart
+from tests.hostile.forge import BACKBONES, MODELS, take_apart
 from tests.hostile.mutators import damaged_file, forged_file
 from tests.hostile.pictures import KINDS, write_large
+from tests.hostile.requests import Prey
 from tests.hostile.trained import pictures, small_model
-from tests.hostile.wards import Ward
+from tests.hostile.victim import kept_calibration, kept_features
+from tests.hostile.wards import COMMAND_SECONDS, MOST_MEMORY, Ward
 
 BAD = ("message", "nonsense", "traceback", "crash", "hang", "memory", "lost", "orphan", "stale", "different")
 GOOD = ("refused", "equal", "other")
-MOST_MEMORY = 2 * 2**30
+KEPT = {"calibration": ".json", "features": ".npy"}
+"""What is kept in caches, and how its files end."""
 
-LASTING = ("kill or SIGTERM", "disk that fails once")
-"""Groups whose cases are compared with a run that is kept beside them."""
-
-Case = Callable[[Path, np.random.Generator, int], dict]
+Case = Callable[[Path, np.random.Generator, int], dict | None]
+"""From a folder of its own, randomness and its number to what came of it; None: there are no more."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Cases of a kind. count : how many there are in all. share : of the time."""
+    """Cases of a kind. count : how many there are at most. share : of the time."""
 
     name: str
     count: int
@@ -84,9 +85,10 @@ def groups(state: Path) -> list[Group]:
     plain = small_model(state, ("color", "position"))
     attacks, good = list(ATTACKS.values()), pictures()
     kinds = list(good.items())
-    folder, _ = runs.damaged_pictures(state / "kills" / "source", np.random.default_rng(0), 0)
+    source = state / "source"
+    source.mkdir(exist_ok=True)
     for number in range(12):
-        (folder / f"{number}.png").write_bytes(good["png"])
+        (source / f"{number}.png").write_bytes(good["png"])
 
     def named(random: np.random.Generator, number: int) -> bytes:
         return forged(attacks[number % len(attacks)], take_apart(camvid))
@@ -102,52 +104,46 @@ def groups(state: Path) -> list[Group]:
     def labelled(workers: int, make: Callable) -> Case:
         return lambda place, random, number: runs.label_folder(plain, *make(place, random), workers)
 
-    huge = Ward("picture", seconds=120)
-    from anyscene.costs.calibration_file import CHECKSUM, _checksum
-    from anyscene.costs.steps import CostModel, StepCost
+    def kept(kind: str, content: bytes) -> Case:
+        return opened(kind, KEPT[kind], lambda random, number: damaged_file(content, random), content)
 
-    steps = {f"step {number}": StepCost(0.1 * number, 1e-6, 1e-5, 1.3) for number in range(40)}
-    document = CostModel("0123456789abcdef", steps).to_json()
-    calibration = json.dumps({**document, CHECKSUM: _checksum(document)}, indent=1).encode()
-
-    def calibrations(random: np.random.Generator, number: int) -> bytes:
-        return damaged_file(calibration, random)
-
-    from tests.hostile.victim import kept_features
-
-    features = kept_features()
+    huge, prey = Ward("picture", seconds=120), Prey(plain)
+    faulty = Ward(str(plain), str(source), module="tests.hostile.faulty", seconds=COMMAND_SECONDS)
     return [
         Group(
-            "model, named attacks", len(ATTACKS), 1, opened("model", ".anyscene", named, camvid.read_bytes())
+            "model, named attacks", len(attacks), 1, opened("model", ".anyscene", named, camvid.read_bytes())
         ),
         *files("model", camvid, 4000, 6),
         *files("model", trees, 4000, 6),
-        *files("backbone", MODELS / "camvid.backbone", 2000, 3),
-        Group("picture", 2000, 2, opened("picture", "", picture, good["png"])),
+        *files("backbone", BACKBONES / "camvid.backbone", 2000, 3),
+        Group("picture", 2000, 1, opened("picture", "", picture, good["png"])),
         Group("picture of 98 MP", len(KINDS), 1, large),
         Group("folder of 40 pictures, 1 worker", 25, 1.5, labelled(1, runs.damaged_pictures)),
         Group("folder of 40 pictures, 2 workers", 25, 1.5, labelled(2, runs.damaged_pictures)),
-        Group("folder of 6 videos, 2 workers", 50, 1.5, labelled(2, runs.damaged_videos)),
-        Group("calibration", 500, 0.5, opened("calibration", ".json", calibrations, calibration)),
-        Group(
-            "feature cache",
-            500,
-            1,
-            opened("features", ".npy", lambda random, number: damaged_file(features, random), features),
-        ),
-        Group(
-            "kill or SIGTERM",
-            100,
-            3,
-            lambda place, random, number: runs.killed(place, random, plain, folder),
-        ),
-        Group(
-            "disk that fails once",
-            3 * 60,
-            3,
-            lambda place, random, number: runs.on_failing_disk(place, number, plain, folder),
-        ),
+        Group("folder of 6 videos, 1 worker", 25, 1, labelled(1, runs.damaged_videos)),
+        Group("folder of 6 videos, 2 workers", 25, 1, labelled(2, runs.damaged_videos)),
+        Group("calibration", 500, 0.2, kept("calibration", kept_calibration())),
+        Group("feature cache", 500, 0.5, kept("features", kept_features())),
+        Group("odd names", 70, 1.5, lambda *case: names.odd_names(*case, plain)),
+        Group("request to the server", 2000, 1, lambda place, *case: prey.attack(*case)),
+        Group("kill or SIGTERM", 100, 4, lambda *case: runs.killed(*case, plain, source)),
+        *(Group(f"disk that fails once, {kind}", 1000, 1.5, failing(faulty, kind)) for kind in runs.COMMANDS),
     ]
+
+
+def failing(faulty: Ward, kind: str) -> Case:
+    """Cases of a command whose n-th write, sync or rename fails, up to the last one."""
+    actions: list[int] = []
+
+    def case(place: Path, random: np.random.Generator, number: int) -> dict | None:
+        if not actions:
+            first = faulty.open(f"{place / 'whole'}\t{kind}\t0")
+            if first["verdict"] != "equal":
+                return first
+            actions.append(first["count"])
+        return faulty.open(f"{place / 'a'}\t{kind}\t{1 + number}") if number < actions[0] else None
+
+    return case
 
 
 def main() -> None:
@@ -162,9 +158,8 @@ def main() -> None:
     state.mkdir(parents=True, exist_ok=True)
     os.environ["ANYSCENE_CACHE"] = str(state / "cache")
     journal = state / f"journal-{options.seed}.jsonl"
-    done = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+    done = read_journal(journal)
     known = {(line["group"], line["case"]) for line in done}
-    shutil.rmtree(state / "kills", ignore_errors=True)
     chosen = [group for group in groups(state) if options.only in group.name]
     spent = Counter({group.name: 0.0 for group in chosen})
     waiting = {
@@ -175,17 +170,17 @@ def main() -> None:
     with journal.open("a") as file:
         while chosen and time.monotonic() < ends:
             group = min(chosen, key=lambda one: spent[one.name] / one.share)  # whose turn it is
-            number = next(waiting[group.name], None)
-            if number is None:
-                chosen.remove(group)
-                continue
-            begun = time.monotonic()
-            place = state / "kills" / f"{os.getpid()}-{number}" if group.name in LASTING else state / "case"
+            begun, number = time.monotonic(), next(waiting[group.name], None)
+            place = state / "cases" / "case"
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
-            random = np.random.default_rng([options.seed, sum(group.name.encode()), number])
-            line = {"group": group.name, "case": number, **group.case(place, random, number)}
+            random = np.random.default_rng([options.seed, sum(group.name.encode()), number or 0])
+            found = None if number is None else group.case(place, random, number)
             spent[group.name] += time.monotonic() - begun
+            if found is None:
+                chosen.remove(group)
+                continue
+            line = {"group": group.name, "case": number, **found}
             done.append(line)
             file.write(json.dumps(line) + "\n")
             file.flush()
@@ -193,6 +188,15 @@ def main() -> None:
                 print(f"{group.name} {number}: {line['verdict']} {line.get('text', '')}", file=sys.stderr)
     print(table(done))
     sys.exit(any(line["verdict"] in BAD for line in done))
+
+
+def read_journal(path: Path) -> list[dict]:
+    """The cases that were tried; what a kill cut short is tried again."""
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    if lines and not lines[-1].endswith("\n"):
+        path.write_text("".join(lines[:-1]))
+        del lines[-1]
+    return [json.loads(line) for line in lines]
 
 
 def table(done: list[dict]) -> str:

@@ -1,4 +1,4 @@
-"""A disk that fails at the n-th write, sync or rename of files that anyscene writes atomically."""
+"""A disk that fails at the n-th write, sync or rename, whoever asks for it."""
 
 import builtins
 import errno
@@ -6,56 +6,71 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from anyscene import files
+from pathlib import Path
 
 
 class Disk:
-    """Counts what is done to files; one of these, by number, fails."""
+    """Counts what is done to files below a folder; one of these, by number, fails."""
 
-    def __init__(self, fails_at: int) -> None:
+    def __init__(self, fails_at: int, folder: Path) -> None:
         self.count = 0
         self._fails_at = fails_at
+        self._folder = os.path.abspath(folder) + os.sep
 
-    def act(self) -> None:
-        """Count one action; fail if it is its turn."""
+    def act(self, path: object) -> None:
+        """Count one action on a path; fail if it is its turn."""
+        if not isinstance(path, str | os.PathLike) or not os.path.abspath(path).startswith(self._folder):
+            return
         self.count += 1
         if self.count == self._fails_at:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 class _File(io.FileIO):
+    """A file without a buffer, half of whose failing write still reaches the disk."""
+
     disk: Disk
 
     def write(self, data):
-        self.disk.act()
+        try:
+            self.disk.act(self.name)
+        except OSError:
+            super().write(memoryview(data).cast("B")[: len(data) // 2])
+            raise
         return super().write(data)
 
 
 @contextmanager
-def failing_disk(fails_at: int) -> Iterator[Disk]:
-    """Let the n-th write, sync or rename of the block fail, as a full disk does; 0: none."""
-    disk, replace, sync = Disk(fails_at), os.replace, os.fsync
+def failing_disk(fails_at: int, folder: Path) -> Iterator[Disk]:
+    """Let the n-th write, sync or rename below a folder fail, as a full disk does; 0: none.
+
+    All ways in which Python writes files pass here: `open`, `Path.open` and what builds on them.
+    """
+    disk = Disk(fails_at, folder)
+    real = {name: getattr(os, name) for name in ("replace", "rename", "fsync", "mkdir")}
+    real_open, paths = builtins.open, {}
 
     def failing_open(path, mode="r", *rest, **named):
-        if "x" not in mode:
-            return builtins.open(path, mode, *rest, **named)
-        disk.act()
+        is_ours = isinstance(path, str | os.PathLike) and not set(mode) <= set("rbt")
+        if not is_ours or "b" not in mode:
+            return real_open(path, mode, *rest, **named)
+        disk.act(path)
         file = _File(path, mode.replace("b", ""))
         file.disk = disk
+        paths[file.fileno()] = path
         return file
 
-    def failing_replace(source, target, **named):
-        disk.act()
-        return replace(source, target, **named)
+    def failing(name, *arguments, **named):
+        path = paths.get(arguments[0], "") if name == "fsync" else arguments[-1]
+        disk.act(arguments[0] if name == "mkdir" else path)
+        return real[name](*arguments, **named)
 
-    def failing_sync(number):
-        disk.act()
-        return sync(number)
-
-    files.open, os.replace, os.fsync = failing_open, failing_replace, failing_sync
+    builtins.open = io.open = failing_open
+    for name in real:
+        setattr(os, name, lambda *arguments, _name=name, **named: failing(_name, *arguments, **named))
     try:
         yield disk
     finally:
-        del files.open
-        os.replace, os.fsync = replace, sync
+        builtins.open = io.open = real_open
+        for name, function in real.items():
+            setattr(os, name, function)

@@ -1,6 +1,5 @@
 """Seeded changes of files: what accidents do, and what an attacker would do who signs the result."""
 
-from collections.abc import Callable
 from copy import deepcopy
 
 import numpy as np
@@ -54,13 +53,16 @@ def forged_file(parts: Parts, random: np.random.Generator) -> bytes:
     made = deepcopy(parts)
     for _ in range(int(random.integers(1, 4))):
         kind = random.choice(["document", "array", "array", "graph"])
-        {"document": _change_document, "array": _change_array, "graph": _change_graph}[kind](made, random)
+        if kind == "document":
+            change_document(made.manifest, random)
+        else:
+            {"array": _change_array, "graph": _change_graph}[kind](made, random)
     return put_together(made)
 
 
-def _change_document(parts: Parts, random: np.random.Generator) -> None:
-    """Change, remove, double or add one value anywhere in the manifest."""
-    holder: dict | list = parts.manifest
+def change_document(document: dict, random: np.random.Generator) -> None:
+    """Change, remove, double or add one value anywhere in a document."""
+    holder: dict | list = document
     while True:
         keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
         if not keys:
@@ -133,6 +135,3 @@ def _change_graph(parts: Parts, random: np.random.Generator) -> None:
     content = parts.graphs[name]
     end = min(len(content), 30_000) if random.random() < 0.8 else len(content)
     parts.graphs[name] = damaged_file(content[:end], random) + content[end:]
-
-
-Mutator = Callable[[np.random.Generator], bytes]

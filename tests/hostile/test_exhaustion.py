@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[2]
 PEAK = """
 import sys
 from anyscene.data.images import read_image
-from tests.hostile.victim import peak_memory
-before = peak_memory()
+from tests.hostile.wards import peak_of
+before = peak_of()
 image = read_image(sys.argv[1])
-print((peak_memory() - before) / (image.shape[0] * image.shape[1]))
+print((peak_of() - before) / (image.shape[0] * image.shape[1]))
 """
 
 

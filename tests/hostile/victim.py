@@ -16,9 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from anyscene.errors import AnysceneError
-
-MEMORY = 2 * 2**30
-"""Bytes that opening and labeling may take beyond what Python and its libraries reserve."""
+from tests.hostile.wards import MOST_MEMORY, peak_of
 
 RESERVED = 6 * 2**30
 """Address space that libraries reserve without using it; the peak of what is used is measured."""
@@ -119,6 +117,16 @@ def open_features(path: Path) -> list[np.ndarray]:
         return [ask_for_features(folder)]
 
 
+def kept_calibration() -> bytes:
+    """What a cache keeps of a calibration."""
+    from anyscene.costs.calibration_file import CHECKSUM, _checksum
+    from anyscene.costs.steps import CostModel, StepCost
+
+    steps = {f"step {number}": StepCost(0.1 * number, 1e-6, 1e-5, 1.3) for number in range(40)}
+    document = CostModel("0123456789abcdef", steps).to_json()
+    return json.dumps({**document, CHECKSUM: _checksum(document)}, indent=1).encode()
+
+
 def kept_features() -> bytes:
     """What a cache keeps of the features of a picture."""
     with tempfile.TemporaryDirectory() as folder:
@@ -164,7 +172,7 @@ def digest(shown: list[np.ndarray]) -> str:
 
 def judge(opened: Callable[[Path], list[np.ndarray]], path: Path) -> dict:
     """Open a file; what came of it."""
-    begun = time.monotonic()
+    begun = time.process_time()  # other processes may keep this one waiting
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
     try:
         verdict = {"verdict": "accepted", "digest": digest(opened(path))}
@@ -176,19 +184,13 @@ def judge(opened: Callable[[Path], list[np.ndarray]], path: Path) -> dict:
         verdict = {"verdict": "traceback", "text": f"{type(error).__name__}: {error}"[:300]}
         if "labels or confidences" in str(error):
             verdict["verdict"] = "nonsense"
-    seconds = round(time.monotonic() - begun, 2)
-    return {"file": path.name, **verdict, "seconds": seconds, "peak": peak_memory()}
-
-
-def peak_memory() -> int:
-    """The most bytes that this process has had; `getrusage` would count those of what started it."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    seconds = round(time.process_time() - begun, 2)
+    return {"file": path.name, **verdict, "seconds": seconds, "peak": peak_of()}
 
 
 def main() -> None:
     """Judge the files named on the input until it ends."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY + RESERVED, MEMORY + RESERVED))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY + RESERVED, MOST_MEMORY + RESERVED))
     opened = OPENERS[sys.argv[1]]
     for line in sys.stdin:
         print(json.dumps(judge(opened, Path(line.rstrip("\n")))), flush=True)

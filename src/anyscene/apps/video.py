@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from anyscene.errors import ConfigError, ImageError
+from anyscene.files import remove_stale, told_as_one_sentence, unfinished
 from anyscene.marks import MARK
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class VideoWriter:
 
     def __init__(self, path: Path, kind: Literal["overlay", "ids"], frames_per_second: float) -> None:
         self._path = path
-        self._unfinished = path.with_name(f".{path.stem}.unfinished{path.suffix}")
+        self._unfinished = unfinished(path, path.suffix)
         self._kind = kind
         self._rate = Fraction(max(frames_per_second, 1.0)).limit_denominator(1000)
         self._container: Any = None
@@ -114,7 +115,8 @@ class VideoWriter:
         if even.shape[:2] != self._size:
             even = np.asarray(cv2.resize(even, self._size[::-1], interpolation=cv2.INTER_NEAREST))
         frame = av.VideoFrame.from_ndarray(even, format=CODECS[self._kind][2])
-        self._container.mux(self._stream.encode(frame))
+        with told_as_one_sentence(self._path):
+            self._container.mux(self._stream.encode(frame))
 
     def _open(self, picture: NDArray[np.uint8]) -> None:
         av = _pyav(self._path)
@@ -122,6 +124,7 @@ class VideoWriter:
         height, width = picture.shape[:2]
         # Colour is stored for blocks of 2 by 2 pixels; an odd last row or column is left out.
         self._size = (height, width) if self._kind == "ids" else (height // 2 * 2, width // 2 * 2)
+        remove_stale(self._path.parent)
         try:
             self._container = av.open(str(self._unfinished), "w")
             self._container.metadata["comment"] = MARK
@@ -139,13 +142,17 @@ class VideoWriter:
     ) -> None:
         if self._container is None:
             return
-        self._container.mux(self._stream.encode())
-        self._container.close()
-        if kind is None or kind is KeyboardInterrupt:  # what was seen until Ctrl-C is worth keeping
-            os.replace(self._unfinished, self._path)
-        else:
-            with suppress(OSError):
-                self._unfinished.unlink()
+        try:
+            if kind is None or kind is KeyboardInterrupt:  # what was seen until Ctrl-C is worth keeping
+                with told_as_one_sentence(self._path):
+                    self._container.mux(self._stream.encode())
+                    self._container.close()
+                    os.replace(self._unfinished, self._path)
+            else:
+                with suppress(OSError):
+                    self._container.close()
+        finally:
+            self._unfinished.unlink(missing_ok=True)
 
 
 def _pyav(what: object) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.checks import check_names
 from anyscene.errors import DataError
 
 VOID = -1
@@ -27,8 +28,10 @@ class Classes:
     palette: NDArray[np.uint8]
 
     def __post_init__(self) -> None:
-        if len(set(self.names)) != len(self.names):
-            raise DataError(f"class names must differ, but some repeat in: {', '.join(self.names)}")
+        try:
+            check_names("classes", self.names)
+        except ValueError as error:
+            raise DataError(f"{error}; rename them in: {', '.join(map(ascii, self.names))}") from None
         if self.palette.shape != (len(self.names), 3):
             raise DataError(f"{len(self.names)} classes need as many colours, found {len(self.palette)}")
 

@@ -32,6 +32,9 @@ LAB_KNOTS = ((0, 64, 128, 192, 255), (108, 122, 134, 148), (100, 116, 128, 140, 
 DIRECTIONS = 4
 CHANNELS = 3 + sum(map(len, LAB_KNOTS)) + 1 + DIRECTIONS
 
+MOST_FILTERS = 10_000
+"""Of a classifier; the numbers of all points of an image are gathered for them at once."""
+
 FURTHEST = 10_000
 """Blocks from its point that a filter in a file may reach; those that training draws stay within `REACH`."""
 
@@ -146,6 +149,8 @@ class LayoutClassifier:
         """The inverse of `arrays`."""
         filters = arrays["filters"]
         check_array("the filters", filters, np.int32, (None, 5), -FURTHEST, FURTHEST)
+        if len(filters) > MOST_FILTERS:
+            raise ValueError(f"a classifier looks through {len(filters)} filters")
         check_array("the channels of filters", filters[:, 0], np.int32, (None,), 0, CHANNELS - 1)
         return cls(filters, Booster.from_arrays(arrays, 2 + len(filters)))
 

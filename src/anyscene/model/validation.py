@@ -29,6 +29,12 @@ MOST_ACTIONS = 1024
 MOST_LEARNERS = 10_000
 """Of a chain; states count them in 16 bits."""
 
+MOST_INPUTS = 10_000
+"""Of the trees of a chain; the numbers of all regions of an image are gathered for them at once."""
+
+MOST_LEVELS = 32
+"""Of a tree; deeper ones would take long, and training grows a quarter of that."""
+
 MOST_STEPS = 512
 """Actions of a plan or a guide; the names of all steps of a plan grow with the square of it."""
 
@@ -159,8 +165,10 @@ def check_chain(chain: Arrays, classes: int, sources: Sources) -> None:
         raise ValueError("a tree points back to where it was")
     if np.any((feature[inner] < 0) | (feature[inner] >= inputs)):
         raise ValueError("a tree looks at an input that is not there")
-    if np.any(np.diff(roots) <= 0) or trees > MOST_LEARNERS:
+    if np.any(np.diff(roots) <= 0):
         raise ValueError("the trees of a chain are not in order")
+    if trees > MOST_LEARNERS or inputs > MOST_INPUTS or _levels(left, roots) > MOST_LEVELS:
+        raise ValueError("the trees of a chain are too many or too deep, or have too many inputs")
     columns = np.array([*sources.columns, classes])  # the parent's belief is source -1
     if np.any(chain["column"] >= columns[chain["source"]]):
         raise ValueError("a tree looks at a column that is not there")
@@ -168,6 +176,16 @@ def check_chain(chain: Arrays, classes: int, sources: Sources) -> None:
         raise ValueError("a chain is empty, or blends the same twice")
     if not np.array([*sources.speak, True])[chain["blend_source"]].all():
         raise ValueError("a chain blends a feature set that says nothing of classes")
+
+
+def _levels(left: NDArray[np.int64], roots: NDArray[np.int64]) -> int:
+    """How many levels the deepest tree has, or one more than it may have."""
+    levels, reached = 0, roots
+    while len(reached) and levels <= MOST_LEVELS:
+        children = left[reached]
+        children = np.unique(children[children >= 0])
+        reached, levels = np.union1d(children, children + 1), levels + 1
+    return levels
 
 
 def check_actions(rows: Sequence[Sequence[float]], learners: Sequence[int]) -> None:

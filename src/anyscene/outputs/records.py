@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from anyscene.files import write_atomically
+from anyscene.files import append_lines, write_atomically
 from anyscene.labeling import Labeling
 from anyscene.marks import marked
 
@@ -54,7 +54,7 @@ class Record:
 
 
 def record_of(
-    file: str, frame: int | None, result: Path, labeling: Labeling, budget_ms: float | None
+    file: str, frame: int | None, result: Path | str | None, labeling: Labeling, budget_ms: float | None
 ) -> Record:
     """The record of an image that was labelled."""
     height, width = labeling.labels.shape
@@ -62,7 +62,7 @@ def record_of(
         file=file,
         status="labelled",
         frame=frame,
-        result=str(result),
+        result=None if result is None else str(result),
         width=width,
         height=height,
         budget_ms=budget_ms,
@@ -80,9 +80,7 @@ def append_records(path: Path, records: Iterable[Record]) -> None:
     """Add lines at the end of a file, at once: a job that is killed leaves what was done before."""
     text = "".join(_line(record.to_dict()) for record in records)
     if text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "ab") as file:
-            file.write(text.encode())
+        append_lines(path, text.encode())
 
 
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
