@@ -101,8 +101,16 @@ def test_a_wrong_class_list_is_refused(tmp_path, content, sentence):
 def test_names_must_differ_and_colours_be_as_many(tmp_path, classes):
     folder(tmp_path, IDS)
     (tmp_path / "classes.json").write_text(json.dumps(classes))
-    with pytest.raises(DataError, match=r"classes\.json: (class names must differ|2 classes need as many)"):
+    with pytest.raises(DataError, match=r"classes\.json: (two classes have the same name|2 classes need as many)"):
         data.open(f"folder:{tmp_path}")
+
+
+def test_names_that_no_model_file_may_hold_are_refused_before_training(tmp_path):
+    folder(tmp_path, IDS)
+    (tmp_path / "classes.json").write_text(json.dumps({"names": ["a", "b\x1b[2J"]}))
+    with pytest.raises(DataError, match="cannot be printed") as caught:
+        data.open(f"folder:{tmp_path}")
+    assert str(caught.value).isprintable()
 
 
 def test_a_class_list_may_begin_with_the_mark_that_windows_editors_write(tmp_path):
