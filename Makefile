@@ -22,7 +22,7 @@ $(VENV)/.product: pyproject.toml models/pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.product
-	$(BIN)/python $(PIP) -e '.[dev,video,report,server,docs]'
+	$(BIN)/python $(PIP) -e '.[dev,video,report,server,ray,docs]'
 	touch $@
 
 $(VENV)/.train: $(VENV)/.dev
@@ -42,7 +42,7 @@ hostile: $(VENV)/.dev ## Attack anyscene for MINUTES=30 and print what came of i
 	$(BIN)/python -m tests.hostile.campaign --minutes $(MINUTES)
 
 docs: $(VENV)/.dev ## Build the documentation site into site/, without any network
-	$(BIN)/mkdocs build
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 check: $(VENV)/.dev ## Lint, types, layering
 	$(BIN)/ruff check .

@@ -15,9 +15,11 @@ from anyscene.errors import ConfigError
 from benchmarks.figures import Figure, Report, Request, describe_machine, missing
 
 BENCHES = {
+    "budgets": "More time never gives less: accuracy at twelve budgets",
     "deadline": "Deadlines held, what an answer on time is worth, confidence that can be believed",
     "features": "Feature sets against scikit-image and OpenCV, their predicted costs, what they are good for",
     "frontier": "The network run whole at fixed input sizes: the rival that anytime labeling must beat",
+    "install": "Sizes of the packages and of an environment, and how soon anyscene answers",
     "learning": "Policies against each other, weak learners against LightGBM, how long learning takes",
     "metrics": "Counting and scoring label maps, against scikit-learn",
     "models": "The shipped models on val of their data sets, from reports of `anyscene evaluate`",

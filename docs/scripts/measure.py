@@ -1,0 +1,104 @@
+"""Measure a shipped model as its user meets it, and keep the figures in docs/measured.json.
+
+    anyscene calibrate --model camvid
+    python docs/scripts/measure.py camvid camvid:$ANYSCENE_DATA/CamVid
+
+Every image of `val` is labelled within every budget, by the clock, on one thread, and once without a limit.
+Beside it, the model's network alone, at each of its fixed input sizes.
+Run it on a quiet machine. `docs/scripts/tables.py` puts the figures into the pages.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import anyscene
+from anyscene import metrics
+from anyscene.data import SceneList
+from anyscene.engine.loading import find_model
+from anyscene.evaluation.network_alone import SIZES, measure_network_alone, squeezed_sizes
+from anyscene.features.hypercolumn.network import Network, head_from_arrays
+from anyscene.features.hypercolumn.rung import NETWORK
+from anyscene.machine import processor_name
+from anyscene.modelfile import load_model
+
+MEASURED = Path(__file__).parents[1] / "measured.json"
+BUDGETS_MS = (2, 5, 10, 20, 50)
+SPLIT = "val"
+
+
+def main(name: str, spec: str) -> None:
+    """Measure one model and add it to the file."""
+    dataset = anyscene.data.open(spec)
+    scenes = dataset.split(SPLIT)
+    known = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    known[name] = {
+        "data": dataset.name,
+        "split": SPLIT,
+        "images": len(scenes),
+        "machine": processor_name(),
+        "within": within_budgets(name, scenes),
+        "network": network_alone(name, scenes),
+    }
+    MEASURED.write_text(json.dumps(known, indent=1) + "\n")
+
+
+def within_budgets(name: str, scenes: SceneList) -> dict[str, Any]:
+    """Scores by budget; "" is no limit. Budgets take turns, so that none has all the quiet moments."""
+    model = anyscene.load(name)
+    budgets = (*BUDGETS_MS, None)
+    shape = (len(model.classes), len(model.classes) + 1)
+    counts = {budget: np.zeros(shape, np.int64) for budget in budgets}
+    labelings: dict[int | None, list[tuple[float, bool]]] = {budget: [] for budget in budgets}
+    for scene in scenes:
+        assert scene.truth is not None
+        for budget in budgets:
+            out = model.label(scene.image, budget)
+            counts[budget] += metrics.count(scene.truth, out.labels, len(model.classes))
+            labelings[budget].append((out.cost, out.deadline_met is False))
+    return {
+        "" if budget is None else str(budget): {
+            **scores(counts[budget]),
+            "median_ms": float(np.median([cost for cost, _ in labelings[budget]])),
+            "late": float(np.mean([late for _, late in labelings[budget]])),
+            "classes": {
+                one.name: [one.pixels, rounded(one.accuracy), rounded(one.iou)]
+                for one in metrics.per_class(counts[budget], model.classes)
+            },
+        }
+        for budget in budgets
+    }
+
+
+def network_alone(name: str, scenes: SceneList) -> list[dict[str, Any]]:
+    """The model's network at its fixed input sizes, cheapest first."""
+    trained = load_model(find_model(name))
+    head, _ = head_from_arrays(trained.features, len(trained.classes))
+    sizes = (*SIZES, *squeezed_sizes(trained.model.pool.sets))
+    points = measure_network_alone(Network(trained.graphs[NETWORK]), head, scenes, sizes)
+    ordered = sorted(points, key=lambda point: point.cost_ms)
+    return [{"size": point.rung.short, "ms": point.cost_ms, **scores(point.counts)} for point in ordered]
+
+
+def scores(counts: NDArray[np.int64]) -> dict[str, float]:
+    """The three usual scores of a confusion matrix."""
+    return {
+        "pixel": metrics.pixel_accuracy(counts),
+        "class": metrics.class_accuracy(counts),
+        "iou": metrics.mean_iou(counts),
+    }
+
+
+def rounded(share: float) -> float | None:
+    """A share as JSON can have it; None for a class that is never seen."""
+    return None if np.isnan(share) else round(share, 4)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])
