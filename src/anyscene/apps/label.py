@@ -26,6 +26,15 @@ BudgetOption = Annotated[
     ),
 ]
 
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="auto|local|ADDRESS",
+        help="Work on a Ray cluster: the one that runs here, a new one on this machine, or by its address.",
+    ),
+]
+
 
 class Format(StrEnum):
     """Forms of results beside the PNGs of ids."""
@@ -44,9 +53,9 @@ def register(app: typer.Typer) -> None:
 def label(
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATHS...", help="Pictures, folders, videos, or patterns like 'a/*.jpg'."),
+        typer.Argument(metavar="PATHS...", help="Pictures, folders, videos, patterns like 'a/*.jpg', URIs."),
     ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")] = Path("labels"),
+    output: Annotated[str, typer.Option("-o", "--output", help="Folder for the results.")] = "labels",
     model: ModelOption = None,
     budget: BudgetOption = None,
     total: Annotated[
@@ -81,8 +90,28 @@ def label(
         Path | None,
         typer.Option(metavar="FILE", help="With --live and one video: the labels over it, as an .mp4 file."),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that label side by side.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that label side by side: 1; on a cluster, as many as its cores."),
+    ] = None,
     redo: Annotated[bool, typer.Option("--redo", help="Label again what was labelled before.")] = False,
+    cluster: ClusterOption = None,
+    column: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The column of Parquet files that holds URIs or images."),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="In a job with a manifest: try failed images again.")
+    ] = False,
+    mean_cpu: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Mean CPU time an image may take, such as 10ms.")
+    ] = None,
+    cpu_hours: Annotated[
+        float | None, typer.Option(min=0, help="CPU hours that the whole job may take.")
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only estimate the time and CPU hours, by labeling 200 images.")
+    ] = False,
     json: JsonOption = None,
 ) -> None:
     """Label every pixel of pictures and videos, each image within a budget.
@@ -91,9 +120,13 @@ def label(
     mean and records.jsonl to say what became of each image. A run that was stopped goes on where it was; a
     file that cannot be read is named and passed over.
 
+    URIs (s3://, gs://, hdfs://, file://) and Parquet files of URIs or images make it a job with a manifest,
+    and so do --cluster, --plan and limits of CPU time: docs/cluster.md.
+
     Exit code: 0 if everything was labelled, 1 if something was not, 2 if nothing could be done.
     """
     from anyscene.apps.label_jobs import Done, Settings, parted, run_jobs
+    from anyscene.apps.label_many import Many, is_large, label_many
     from anyscene.apps.label_report import report
     from anyscene.apps.results import DOCUMENTS, check_results, check_settings, write_classes, write_documents
     from anyscene.apps.sources import find_sources, listed_paths
@@ -125,20 +158,28 @@ def label(
         live=live,
         overlay_video=None if overlay_video is None else str(overlay_video),
     )
-    given = [*(paths or ()), *(listed_paths(files_from) if files_from else ())]
+    listed = listed_paths(files_from) if files_from else []
+    given = [*(paths or ()), *listed]
     if not given:
         raise ConfigError("nothing to label was named; name pictures, folders or videos, or use --files-from")
-    found = find_sources(given, output)
+    many = Many(cluster, workers, column, retry_failed, total, mean_cpu, cpu_hours, plan)
+    if is_large([*given, output], many):
+        check_outputs(json, inputs=[settings.model])
+        if not label_many(paths or [], listed, output, settings, many, documents, json):
+            raise typer.Exit(1)
+        return
+    out, workers = Path(output), workers or 1
+    found = find_sources(given, out)
     if overlay_video is not None and (not live or [each.is_video for each in found.sources] != [True]):
         raise ConfigError("--overlay-video goes with --live and exactly one video; name one, and add --live")
     if not found.sources and not found.missing:
         raise ConfigError(f"there is no picture and no video in {', '.join(given)}; name some")
-    check_results(found.sources, output, settings.extras, documents)
+    check_results(found.sources, out, settings.extras, documents)
     check_outputs(json, overlay_video, inputs=[settings.model, *(source.path for source in found.sources)])
     ways = {"model": settings.model, "budget": budget, "until": until, "total": total, "live": live}
-    check_settings(output, ways, redo)
+    check_settings(out, ways, redo)
     classes = drawn_classes(load_model(path))
-    write_classes(output, classes)
+    write_classes(out, classes)
     todo, done = parted(found.sources, settings)
     way_on = "the same command without --redo" if redo else "the same command"
     stands_at(f"{len(done)} of {len(found.sources)}", way_on)
@@ -148,9 +189,9 @@ def label(
         jobs = run_jobs(todo, settings, workers, allowance)
     for item in track(jobs, "labeling", total=len(todo)):
         labelled.append(item)
-        append_records(output / RECORDS, [one for one in item.records if one.status != "kept"])
+        append_records(out / RECORDS, [one for one in item.records if one.status != "kept"])
         stands_at(f"{len(done) + len(labelled)} of {len(found.sources)}", way_on)
-    keep_latest(output / RECORDS)
-    write_documents(output, documents, found.sources, classes)
-    if not report([*done, *labelled], found, output, json):
+    keep_latest(out / RECORDS)
+    write_documents(out, documents, found.sources, classes)
+    if not report([*done, *labelled], found, out, json):
         raise typer.Exit(1)

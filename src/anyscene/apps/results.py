@@ -83,22 +83,32 @@ def check_settings(out: Path, ways: Mapping[str, Any], redo: bool) -> None:
     """Note how the results in a folder are made; refuse to mix those of two ways."""
     path = out / SETTINGS
     if path.exists() and not redo:
-        try:
-            before = json.loads(path.read_text())
-        except ValueError:
-            before = None
-        if before != marked(ways):
-            raise ConfigError(
-                f"{out} holds results that were made with other settings ({path.name} says which); "
-                "choose another folder, or label all again with --redo"
-            )
+        refuse_other_settings(str(out), path.read_bytes(), ways)
     _write_json(path, marked(ways))
+
+
+def refuse_other_settings(out: str, before: bytes, ways: Mapping[str, Any]) -> None:
+    """Raise unless a file of settings says the same. before : what the file holds."""
+    try:
+        found = json.loads(before)
+    except ValueError:
+        found = None
+    if found != marked(ways):
+        raise ConfigError(
+            f"{out} holds results that were made with other settings ({SETTINGS} says which); "
+            "choose another folder, or label all again with --redo"
+        )
 
 
 def write_classes(out: Path, classes: Classes) -> None:
     """Write what ids mean, as data folders have it: a folder of results can be learned from."""
+    _write_json(out / CLASSES, classes_document(classes))
+
+
+def classes_document(classes: Classes) -> dict[str, Any]:
+    """What ids mean."""
     colors = classes.palette.tolist()
-    _write_json(out / CLASSES, marked({"names": classes.names, "colors": colors, "void": [VOID_ID]}))
+    return marked({"names": classes.names, "colors": colors, "void": [VOID_ID]})
 
 
 def write_results(

@@ -23,18 +23,22 @@ class Allowance:
         self._ends = clock() + total_ms / 1e3
         self._left = images
         self._side_by_side = side_by_side
-        self._around_ms = 0.0
+        self._all_around_ms = 0.0
         self._seen = 0
 
-    def next_ms(self) -> float | None:
-        """What the next image may take; None when no time is left."""
+    def next_ms(self, images: int = 1) -> float | None:
+        """What each of the next images may take; None when no time is left."""
         remaining = (self._ends - self._clock()) * 1e3
         fair = remaining * self._side_by_side / max(1, self._left)
-        self._left -= 1
-        around = self._around_ms / self._seen if self._seen else 0.0
-        return None if remaining <= 0 else max(FEWEST_MS, fair - around)
+        self._left -= images
+        return None if remaining <= 0 else max(FEWEST_MS, fair - self.around_ms)
 
-    def took(self, all_ms: float, labeling_ms: float) -> None:
-        """Learn what an image took besides labeling: reading it and writing its results."""
-        self._around_ms += max(0.0, all_ms - labeling_ms)
-        self._seen += 1
+    @property
+    def around_ms(self) -> float:
+        """What an image takes besides labeling, on average."""
+        return self._all_around_ms / self._seen if self._seen else 0.0
+
+    def took(self, all_ms: float, labeling_ms: float, images: int = 1) -> None:
+        """Learn what images took besides labeling: reading them and writing their results."""
+        self._all_around_ms += max(0.0, all_ms - labeling_ms)
+        self._seen += images
