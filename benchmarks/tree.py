@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from anyscene import metrics
 from anyscene.data import SceneList
 from anyscene.data import open as open_data
+from anyscene.data.splits import evenly_spread
 from anyscene.errors import ConfigError
 from anyscene.hierarchy import LAYERS, Tree, warm_up, working_frame
 from benchmarks.figures import Bar, Figure, Request, missing
@@ -76,7 +77,7 @@ def _speed(scenes: SceneList) -> Iterator[Figure]:
     speedups: dict[tuple[str, str], list[float]] = {pair: [] for pair in bars}
     parts = []
     search = _ScaleSearch()
-    for index in _spread(len(scenes), TIMED_SCENES):
+    for index in evenly_spread(len(scenes), TIMED_SCENES):
         image = working_frame(scenes.image(index))
         count = len(_grow(image, LAYERS).areas[-1])
         scale, regions = search(image, count)
@@ -126,7 +127,7 @@ def _achievable(scenes: SceneList, n_classes: int) -> Iterator[Figure]:
         return
 
     height, width = working_frame(scenes.image(0)).shape[:2]
-    chosen = _spread(len(scenes), min(SCORED_SCENES, max(1, SCORED_PIXELS // (height * width))))
+    chosen = evenly_spread(len(scenes), min(SCORED_SCENES, max(1, SCORED_PIXELS // (height * width))))
     ours = {layer: np.zeros((n_classes, n_classes + 1), np.int64) for layer in names}
     theirs = {layer: counts.copy() for layer, counts in ours.items()}
     regions: dict[int, list[tuple[int, int]]] = {layer: [] for layer in names}
@@ -282,15 +283,10 @@ def _compare(
 def _mosaic(scenes: SceneList) -> tuple[list[Image], Image]:
     """Small images made of the scenes, and the large one that they form together."""
     tiles = []
-    for index in _spread(len(scenes), TILES**2):
+    for index in evenly_spread(len(scenes), TILES**2):
         image = scenes.image(index)
         repeats = [-(-side // size) for side, size in zip(TILE, image.shape, strict=False)]
         tiles.append(np.ascontiguousarray(np.tile(image, (*repeats, 1))[: TILE[0], : TILE[1]]))
     tiles = [tiles[number % len(tiles)] for number in range(TILES**2)]
     rows = [np.concatenate(tiles[start : start + TILES], axis=1) for start in range(0, TILES**2, TILES)]
     return tiles, np.concatenate(rows, axis=0)
-
-
-def _spread(length: int, count: int) -> list[int]:
-    """At most `count` indices, evenly spread."""
-    return [int(index) for index in np.unique(np.linspace(0, length - 1, min(count, length)).round())]

@@ -6,10 +6,11 @@ import zipfile
 import numpy as np
 import pytest
 
+from anyscene.apps.info import describe_model
 from anyscene.data import Classes
 from anyscene.errors import ModelError
 from anyscene.hierarchy import LAYERS
-from anyscene.modelfile import TrainedModel, describe_model, load_model, save_model
+from anyscene.modelfile import TrainedModel, load_model, save_model
 from anyscene.policy.plans import Plan
 from anyscene.policy.policies import StaticPolicy
 from anyscene.policy.rollout import rollout

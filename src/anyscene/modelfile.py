@@ -268,33 +268,3 @@ def _assemble(m: _Manifest | _Version2, arrays: Arrays, members: Mapping[str, by
         record=m.record,
         stream=m.stream,
     )
-
-
-def describe_model(trained: TrainedModel) -> list[str]:
-    """What is in a model, in plain sentences."""
-    pool, costs, record = trained.model.pool, trained.model.costs, trained.record
-    splits = [action for action in pool.actions if isinstance(action, Split)]
-    trees = sum(chain.size for chain in pool.chains)
-    dear = costs.pooling[:, -1] + np.array([costs.items[needed].sum() for needed in costs.requires[:, -1]])
-    prices = ", ".join(f"{name} {ms:.2g} ms" for name, ms in zip(pool.sets, dear, strict=True))
-    lines = [
-        f"labels {pool.classes} classes: {', '.join(trained.classes.names)}",
-        f"looks at {len(pool.sets)} feature sets (cost on the finest layer, alone): {prices}",
-        f"chooses among {len(pool.actions)} actions: {len(splits)} ways to split, "
-        f"{len(pool.actions) - len(splits)} bundles from {len(pool.chains)} chains of {trees} weak learners",
-        f"takes at most {trained.model.max_steps} actions; a step costs at least {costs.step:.2g} ms",
-        f"policies: {', '.join(trained.policies)}, and a static sequence of {len(trained.static)} actions",
-        f"has {len(trained.plans)} plans for known deadlines",
-    ]
-    if trained.graphs:
-        lines.append(f"holds the networks {', '.join(trained.graphs)}")
-    if record:
-        lines.append(
-            f"trained on {record.get('images fitted')} images of {record.get('data')} "
-            f"({record.get('images held out')} held out), seed {record.get('seed')}, "
-            f"by anyscene {record.get('anyscene')}"
-        )
-    for name, figures in dict(record.get("held out", {})).items():
-        words = ", ".join(f"{what} {value:.4g}" for what, value in figures.items())
-        lines.append(f"on held-out images, {name}: {words}")
-    return lines

@@ -24,13 +24,14 @@ RESERVED = 6 * 2**30
 
 def open_model(path: Path) -> list[np.ndarray]:
     """Load a model, take each of its actions and label by its policy and its plans; what was labelled."""
+    from anyscene.apps.info import describe_model
     from anyscene.costs.deadline import local_costs
     from anyscene.costs.steps import CostModel, StepCost
     from anyscene.engine.engine import Engine
     from anyscene.engine.loading import learned_from
     from anyscene.engine.progress import paint_state
     from anyscene.model.actions import advance
-    from anyscene.modelfile import describe_model, load_model
+    from anyscene.modelfile import load_model
 
     class AnyStep(dict):
         """Costs of steps that nobody measured: calibrating each file would take ten seconds."""

@@ -59,16 +59,15 @@ def show(
     output: Annotated[Path, typer.Option("-o", "--output", help="The picture to write.")] = Path("sheet.png"),
 ) -> None:
     """Draw a contact sheet: scenes beside their truth, with a legend."""
-    import numpy as np
-
     from anyscene.apps.contact_sheet import draw_sheet, save_picture
+    from anyscene.data.splits import evenly_spread
 
     check_outputs(None, output)
 
     dataset = _open(spec)
     scenes = dataset.split(split)
-    chosen = np.unique(np.linspace(0, len(scenes) - 1, min(count, len(scenes))).round().astype(int))
-    picked = [scenes[index] for index in track(chosen.tolist(), f"Reading {dataset.name}")]
+    chosen = evenly_spread(len(scenes), count)
+    picked = [scenes[index] for index in track(chosen, f"Reading {dataset.name}")]
     save_picture(draw_sheet(picked, dataset.classes), output)
     console().print(
         f"{len(picked)} of {len(scenes)} scenes of {dataset.name}, split {split}: {output}", markup=False

@@ -6,12 +6,19 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from anyscene.data.images import IMAGE_SUFFIXES
 from anyscene.errors import DataError
 
 # These two seeds define published figures: a change would move scenes from val into train.
 VALIDATION_SEED = "anyscene-validation-2"
 HALVES_SEED = "anyscene-halves-1"
+
+
+def evenly_spread(count: int, most: int) -> list[int]:
+    """Return the positions of at most `most` of `count` things, evenly spread from the first to the last."""
+    return np.linspace(0, count - 1, min(count, most)).round().astype(int).tolist()
 
 
 def in_validation_fifth(id: str) -> bool:

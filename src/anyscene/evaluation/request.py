@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from anyscene.data import DataSet, SceneList
+from anyscene.data.splits import evenly_spread
 from anyscene.errors import ConfigError, DataError, ModelError
 from anyscene.modelfile import TrainedModel
 
@@ -78,7 +77,4 @@ def images_to_score(scenes: SceneList, request: Request) -> tuple[int, ...]:
     labeled = [index for index in range(len(scenes)) if scenes.truth(index) is not None]
     if not labeled:
         raise DataError(f"no image of split '{request.split}' of {request.data} has a truth to score against")
-    if not request.images or len(labeled) <= request.images:
-        return tuple(labeled)
-    chosen = np.linspace(0, len(labeled) - 1, request.images).round().astype(int)
-    return tuple(labeled[i] for i in chosen)
+    return tuple(labeled[i] for i in evenly_spread(len(labeled), request.images or len(labeled)))

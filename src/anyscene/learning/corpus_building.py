@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from anyscene.costs.cost_file import price_actions
 from anyscene.data import DataSet
+from anyscene.data.splits import evenly_spread
 from anyscene.errors import DataError
 from anyscene.features.cache import FeatureCache
 from anyscene.files import cache_dir
@@ -35,7 +36,7 @@ def build_corpus(
     scenes = data.split("train")
     chosen = [i for i in range(len(scenes)) if scenes.truth(i) is not None]
     if config.images and len(chosen) > config.images:
-        chosen = [chosen[i] for i in np.linspace(0, len(chosen) - 1, config.images).round().astype(int)]
+        chosen = [chosen[i] for i in evenly_spread(len(chosen), config.images)]
     cache = FeatureCache(cache_dir() / "features")
     done: list[int] = []
     left_out: list[str] = []

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.costs.steps import CostModel
+from anyscene.data.splits import evenly_spread
 from anyscene.evaluation.baselines.answers import Answer, answers_of, looks_at_all_layers
-from anyscene.evaluation.baselines.data_term import spread
 from anyscene.evaluation.baselines.evidence import ImageEvidence, LabeledImage
 from anyscene.evaluation.baselines.labeler import Labeler
 from anyscene.features import Bank, Ledger, RegionFeatures, View
@@ -41,7 +41,7 @@ class BaselineCosts:
         self, key: str, labeler: Labeler, images: Sequence[LabeledImage]
     ) -> dict[str, list[float]]:
         """The milliseconds of each step of a system: for the evidence, for inference, and in total."""
-        few = [images[i].evidence for i in spread(len(images), TIMED_IMAGES)]
+        few = [images[i].evidence for i in evenly_spread(len(images), TIMED_IMAGES)]
         layers = tuple(range(LAYERS - 1, -1, -1)) if looks_at_all_layers(key) else (LAYERS - 1,)
         steps = answers_of(key, labeler, tuple(self._bank))
         evidence = [self.evidence_ms(sets, layers) for sets, _ in steps]

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from anyscene.data.splits import evenly_spread
 from anyscene.evaluation.baselines import pixel_crf, region_crf
 from anyscene.evaluation.baselines.classifier import ClassifierSettings, RegionClassifier
-from anyscene.evaluation.baselines.data_term import Stacked, fit_data_term, spread
+from anyscene.evaluation.baselines.data_term import Stacked, fit_data_term
 from anyscene.evaluation.baselines.evidence import ImageEvidence, Images, summarise
 from anyscene.evaluation.baselines.labeler import (
     BeliefMap,
@@ -64,7 +65,7 @@ class CrfLabeler(ABC, Generic[Parameters]):
     @classmethod
     def on_data_term(cls, term: Stacked, images: Images) -> Self:
         """Learn the CRF for a data term fitted to these images, trying parameters on some of them."""
-        chosen = spread(len(images), cls.search_images)
+        chosen = evenly_spread(len(images), cls.search_images)
         few = [(term.beliefs[i], images[i].evidence, images[i].truth) for i in chosen]
 
         def accuracies(parameters: Any) -> NDArray[np.float64]:

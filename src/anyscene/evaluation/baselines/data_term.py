@@ -65,8 +65,3 @@ def fit_data_term(
     tables = [image.evidence.columns(chosen) for image in images]
     counts = [image.counts(classes)[-1] for image in images]
     return fit_layer(images, tables, counts, images[0].evidence.opinions_among(chosen), settings, random)
-
-
-def spread(count: int, most: int) -> list[int]:
-    """The indices of at most `most` of `count` images, evenly spread."""
-    return sorted(set(np.linspace(0, count - 1, min(count, most)).round().astype(int).tolist()))

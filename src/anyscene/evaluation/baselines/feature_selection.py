@@ -16,9 +16,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from anyscene.data.splits import evenly_spread
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
 from anyscene.evaluation.baselines.crf_labeler import RegionCrfLabeler
-from anyscene.evaluation.baselines.data_term import fit_data_term, spread
+from anyscene.evaluation.baselines.data_term import fit_data_term
 from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
 from anyscene.evaluation.baselines.labeler import BeliefMap
 from anyscene.named_arrays import Arrays, prefixed, under
@@ -90,7 +91,7 @@ def choose_sequence(
     cost_of: CostOf,
 ) -> tuple[str, ...]:
     """Add feature sets by the accuracy that each gains per millisecond, until none gains any."""
-    few = [images[i] for i in spread(len(images), TRIAL_IMAGES)]
+    few = [images[i] for i in evenly_spread(len(images), TRIAL_IMAGES)]
     trial = replace(
         settings,
         trees=min(settings.trees, TRIAL_TREES),

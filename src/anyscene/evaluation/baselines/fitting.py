@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from safetensors.numpy import load_file
 from anyscene.costs.cost_file import measure_costs
 from anyscene.costs.steps import CostModel
 from anyscene.data import DataSet
+from anyscene.data.splits import evenly_spread
 from anyscene.errors import DataError
 from anyscene.evaluation.baselines.classifier import ClassifierSettings
 from anyscene.evaluation.baselines.costs import BaselineCosts
 from anyscene.evaluation.baselines.crf_labeler import PixelCrfLabeler, RegionCrfLabeler
-from anyscene.evaluation.baselines.data_term import Stacked, fit_data_term, spread
+from anyscene.evaluation.baselines.data_term import Stacked, fit_data_term
 from anyscene.evaluation.baselines.evidence import LabeledImage
 from anyscene.evaluation.baselines.feature_selection import FeatureSelection
 from anyscene.evaluation.baselines.fitted import (
@@ -47,10 +48,9 @@ from anyscene.features.sets import PAPER_SETS
 from anyscene.files import cache_dir, write_atomically
 from anyscene.hierarchy import working_frame
 from anyscene.learning.banks import Banks, bank_unless_copy, fit_banks, load_banks, restrict
+from anyscene.learning.corpus_building import Report
 from anyscene.modelfile import TrainedModel
 from anyscene.named_arrays import write_arrays
-
-Report = Callable[[str, int, int, str], None]
 
 MOST_IMAGES = 400
 """The most training images that baselines are fitted to, evenly spread: all are held in memory."""
@@ -128,7 +128,7 @@ def _training_images(data: DataSet, banks: Banks, report: Report) -> list[Labele
     """Training images as baselines see them, by sets and networks that were not fitted to them."""
     scenes = data.split("train")
     labeled = [i for i in range(len(scenes)) if scenes.truth(i) is not None]
-    chosen = [labeled[i] for i in spread(len(labeled), MOST_IMAGES)] if labeled else []
+    chosen = [labeled[i] for i in evenly_spread(len(labeled), MOST_IMAGES)] if labeled else []
     if len(chosen) < 2:
         raise DataError(f"{data.name} has {len(chosen)} labeled training images; baselines need more")
     cache = FeatureCache(cache_dir() / "features")
@@ -188,4 +188,4 @@ def _used(bank: Bank) -> dict[str, Any]:
 
 def _priced_frames(data: DataSet) -> list[NDArray[np.uint8]]:
     scenes = data.split("train")
-    return [working_frame(scenes.image(i)) for i in spread(len(scenes), PRICED_FRAMES)]
+    return [working_frame(scenes.image(i)) for i in evenly_spread(len(scenes), PRICED_FRAMES)]

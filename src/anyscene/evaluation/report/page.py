@@ -10,6 +10,7 @@ import numpy as np
 
 from anyscene import metrics
 from anyscene.data import Scene
+from anyscene.data.splits import evenly_spread
 from anyscene.evaluation.evaluate import Evaluation
 from anyscene.evaluation.headline import describe
 from anyscene.evaluation.report.figures import Drawn, draw_all
@@ -129,7 +130,7 @@ def _pictures(found: Evaluation) -> str:
     gallery = Gallery(found.trained)
     accuracy = np.array([metrics.pixel_accuracy(trace.counts[-1]) for trace in traces])
     order = np.argsort(accuracy)
-    spread = order[np.linspace(0, len(order) - 1, min(SHOWN, len(order))).round().astype(int)][::-1]
+    spread = order[evenly_spread(len(order), SHOWN)][::-1]
     budgets = _budgets(traces)
     strips = "".join(gallery.strip(_scene(found, i), traces[i], budgets) + "<p></p>" for i in spread.tolist())
     worst = "".join(
