@@ -27,7 +27,9 @@ BENCHES = {
     "server": "Deadlines over HTTP under load, against LitServe; a killed worker",
     "server_soak": "Twenty minutes at full load with hostile requests: nothing ends, memory stays",
     "staircase": "From a standard classifier to the greedy hierarchical sequence, one change a row",
-    "streams": "Labels of frames in real time, against single frames and fresh full runs; stream policies",
+    "stream_policies": "Deciding when to look in a stream, against fixed periods, chance and an oracle",
+    "streams": "Labels of frames in real time, against single frames and fresh full runs",
+    "streams_soak": "30 000 frames with cuts, pauses, other sizes and a worker that dies",
     "streets": "Generating labelled street scenes",
     "tree": "Growing segmentation trees, against scikit-image and OpenCV",
 }

@@ -1,69 +1,72 @@
-"""Learn a stream policy and write it into a model file.
+"""Learn when a model should look in streams, and write it into the model file or beside it.
 
-    python recipes/learn_stream_policy.py MODEL BACKBONE CAMVID
+    python recipes/learn_stream_policy.py MODEL DATA-SET [BACKBONE]
+    python recipes/learn_stream_policy.py camvid camvid:CamVid
 
-Clips are camera paths over stills of CamVid's drives 0001TP and 0016E5 up to frame 5280, scored by the half
-of the backbone that has not seen them. No frame of val is used, nor a neighbour of one.
+A model that ships keeps its file, and gets a `.stream-policy` beside it. Clips are camera paths over training
+stills. Each is scored by a part of the backbone that has not seen the still, so that learning sees the
+network as it is on new images. Of CamVid no frame is used from the drive of val after frame 5280, and none of
+drive 0006R0, on which `benchmarks/stream_policies.py` judges.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from anyscene.data import Scene
 from anyscene.data import open as open_data
-from anyscene.data.camera_paths import camera_clips
-from anyscene.engine.loading import load
-from anyscene.features.hypercolumn.backbone import Backbone, read_backbone
-from anyscene.features.hypercolumn.ladder import RungScores
-from anyscene.features.hypercolumn.network import Network
-from anyscene.features.hypercolumn.rung import Rung
+from anyscene.engine.loading import find_model, shipped_models
+from anyscene.features.hypercolumn.backbone import installed_backbone, read_backbone
 from anyscene.modelfile import load_model, save_model
-from anyscene.streams.learning import StreamSettings, learn
-from anyscene.streams.looks import Looks, looks_of, network_looks
-from anyscene.streams.motion import sight_of
-from anyscene.streams.simulation import Moment, begin, record
+from anyscene.policy.stream_section import SUFFIX, write_section
+from anyscene.streams.engine import load
+from anyscene.streams.looks import looks_of
+from anyscene.streams.training import learn_policy, relative_costs, streams_over
 
-STILLS = 22
-"""Of each drive: every motion at every speed twice."""
+STILLS = 44
+"""Every motion at every speed four times."""
 
-
-def main(model: Path, backbone: Path, data: str) -> None:
-    """Learn on three quarters of the clips, judge on the rest, and write the policy."""
-    engine = load(model)
-    looks = looks_of(engine)
-    frame = np.zeros((360, 480, 3), np.uint8)
-    costs = np.array([0.0, *looks.measure(frame, sight_of(frame).grid)])
-    half = half_looks(read_backbone(backbone), "b", looks)
-    train = open_data(f"camvid:{data}").split("a")  # which half b's network has not seen
-    starts: list[Moment] = []
-    for number, drive in enumerate(("0001TP", "0016E5")):
-        of_drive = [index for index, id in enumerate(train.ids) if id.startswith(drive)]
-        chosen = [of_drive[int(place)] for place in np.linspace(0, len(of_drive) - 1, STILLS)]
-        stills: list[Scene] = list(train.pick(chosen))
-        for clip in camera_clips(stills, np.random.default_rng(number)):
-            starts.append(begin(record(clip, lambda frame: _scores(half, frame)), looks.trusts, costs))
-    held_out = starts[::4]
-    fitted = [start for index, start in enumerate(starts) if index % 4]
-    policy = learn(fitted, held_out, (len(looks),), StreamSettings(), np.random.default_rng(0), print)
-    save_model(model, replace(load_model(model), stream=policy.to_section()))
+LAST_BEFORE_VAL = 5280
+"""Of CamVid's drive 0016E5, in which val begins at frame 7959; also the last frame of half a."""
 
 
-def half_looks(backbone: Backbone, part: str, like: Looks) -> Looks:
-    """The looks of a model, by the network of one half."""
-    network, head = Network(backbone.graphs[part], 1), backbone.heads[part, "camvid"]
-    rungs = [RungScores(network, head.first_rows(head.classes), Rung.parse(name)) for name in like.names]
-    return network_looks(rungs, head.classes)
+def main(model: str, data: str, backbone: Path | None) -> None:
+    """Learn, and write the policy where it belongs."""
+    dataset = open_data(data)
+    looks = looks_of(load(model))
+    train = dataset.split("train")
+    allowed = [index for index, id in enumerate(train.ids) if may_be_learned_from(dataset.name, id)]
+    chosen = [allowed[int(place)] for place in np.linspace(0, len(allowed) - 1, STILLS)]
+    path = backbone or installed_backbone(dataset.name)
+    assert path is not None, "name a backbone, or install anyscene-models"
+    starts = streams_over(
+        list(train.pick(chosen)),
+        looks,
+        relative_costs(looks),
+        read_backbone(path),
+        dataset.name,
+        np.random.default_rng(0),
+    )
+    section = learn_policy(starts, looks, lambda text: print(text, flush=True))
+    file = find_model(model)
+    if file in shipped_models().values():
+        write_section(file.with_suffix(SUFFIX), section)
+    else:
+        save_model(file, replace(load_model(file), stream=section))
 
 
-def _scores(looks: Looks, frame: NDArray[np.uint8]) -> list[NDArray[np.float32]]:
-    return [looks.scores(frame, look, sight_of(frame).grid) for look in range(len(looks))]
+def may_be_learned_from(dataset: str, id: str) -> bool:
+    """Whether a still is neither near CamVid's val nor kept for judging."""
+    if dataset != "camvid":
+        return True
+    drive, number = id.split("_")
+    frame = int(re.sub("[^0-9]", "", number))
+    return drive == "0001TP" or (drive == "0016E5" and frame <= LAST_BEFORE_VAL)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]) if len(sys.argv) > 3 else None)

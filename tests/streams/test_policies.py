@@ -1,12 +1,14 @@
 """Stream policies: what every one of them must do, and what sets each apart."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from anyscene.policy.stream_section import FEATURES, StreamSection
+from anyscene.marks import is_ours
+from anyscene.policy.stream_section import FEATURES, SUFFIX, StreamSection, write_section
 from anyscene.streams.policies import (
     NOTHING,
     DoubtThreshold,
@@ -17,15 +19,16 @@ from anyscene.streams.policies import (
     Situation,
 )
 
-COSTS = np.array([0.0, 2.0, 20.0])
+COSTS = np.array([0.0, 0.1, 1.0])
+LOOKS = ("coarse", "fine")
 
 
 def situation(**changes):
-    usual = Situation(100.0, 0.05, 0.6, 0.4, 2, 20.0, COSTS, np.ones(3, bool))
+    usual = Situation(100.0, 0.05, 0.6, 0.4, 2, 1.0, COSTS, np.ones(3, bool))
     return replace(usual, **changes)
 
 
-def learned(prices=(1e-4, 1e-2), spends=(20.0, 1.0)):
+def learned(prices=(0.002, 0.2), spends=(1.0, 0.05)):
     coefficients = np.zeros((2, len(FEATURES)))
     coefficients[:, FEATURES.index("lacking")] = 0.03, 0.2
     return LearnedStreamPolicy((1, 2), coefficients, np.array(prices), np.array(spends))
@@ -36,7 +39,7 @@ POLICIES = {
     "threshold": DoubtThreshold(2, 0.5),
     "D-NM": learned(),
     "RS": RandomStreamPolicy(np.random.default_rng(0)),
-    "oracle": OraclePolicy((1, 2), lambda: np.array([0.1, 0.3]), 1e-3),
+    "oracle": OraclePolicy((1, 2), np.array([0.1, 0.3]), 0.02),
 }
 
 
@@ -63,28 +66,28 @@ def test_a_fixed_period_looks_when_it_is_due():
 
 
 def test_the_learned_policy_looks_more_closely_the_more_is_doubted():
-    policy = learned((2e-3,), (0.0,))
+    policy = learned((0.04,), (0.0,))
     choices = [policy.choose(situation(doubted=doubted)) for doubted in (0.43, 0.52, 0.93)]
     assert choices == [NOTHING, 1, 2]
 
 
 def test_a_lower_income_means_a_higher_price():
     policy = learned()
-    assert policy.price(30.0) == 1e-4
-    assert policy.price(5.0) == 1e-2
-    assert policy.choose(situation(income_ms=30.0, doubted=0.9)) == 2
-    assert policy.choose(situation(income_ms=5.0, doubted=0.9)) == NOTHING
+    assert policy.price(1.5) == 0.002
+    assert policy.price(0.25) == 0.2
+    assert policy.choose(situation(income=1.5, doubted=0.9)) == 2
+    assert policy.choose(situation(income=0.25, doubted=0.9)) == NOTHING
 
 
 def test_the_oracle_goes_by_what_is_true():
-    assert OraclePolicy((1, 2), lambda: np.array([0.5, 0.4]), 1e-3).choose(situation()) == 1
-    assert OraclePolicy((1, 2), lambda: np.array([-0.1, -0.2]), 1e-3).choose(situation()) == NOTHING
+    assert OraclePolicy((1, 2), np.array([0.5, 0.4]), 0.02).choose(situation()) == 1
+    assert OraclePolicy((1, 2), np.array([-0.1, -0.2]), 0.02).choose(situation()) == NOTHING
 
 
 def test_a_policy_comes_back_from_a_model_file(model_file, tmp_path):
     from anyscene.modelfile import load_model, save_model
 
-    save_model(tmp_path / "m.anyscene", replace(load_model(model_file), stream=learned().to_section()))
+    save_model(tmp_path / "m.anyscene", replace(load_model(model_file), stream=learned().to_section(LOOKS)))
     found = LearnedStreamPolicy.of_section(load_model(tmp_path / "m.anyscene").stream)
     assert found.pool == learned().pool
     assert (found.coefficients == learned().coefficients).all()
@@ -96,6 +99,8 @@ def test_a_policy_comes_back_from_a_model_file(model_file, tmp_path):
     [
         {"pool": (1, 1)},
         {"pool": (0, 2)},
+        {"pool": (1, 3)},
+        {"looks": ("fine", "fine")},
         {"coefficients": ((0.0,) * len(FEATURES),)},
         {"coefficients": ((0.0,) * 3, (0.0,) * 3)},
         {"prices": (1.0, 0.5)},
@@ -104,9 +109,46 @@ def test_a_policy_comes_back_from_a_model_file(model_file, tmp_path):
     ],
 )
 def test_numbers_that_make_no_policy_are_refused(wrong):
-    sound = learned().to_section().model_dump()
+    sound = learned().to_section(LOOKS).model_dump()
     with pytest.raises(ValidationError):
         StreamSection.model_validate({**sound, **wrong})
+
+
+def test_a_policy_is_found_beside_a_model_that_has_none_inside(model_file, tmp_path):
+    from anyscene.engine.loading import learned_for
+
+    model = tmp_path / "m.anyscene"
+    model.write_bytes(model_file.read_bytes())
+    assert learned_for(model).stream is None
+    section = learned().to_section(LOOKS)
+    write_section(model.with_suffix(SUFFIX), section)
+    assert learned_for(model).stream == section
+    assert is_ours(model.with_suffix(SUFFIX))
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"{}", b'{"pool": [1]}', b"\xff", b"[" * 50_000, b" " * 70_000])
+def test_a_file_beside_a_model_that_is_no_policy_is_one_sentence(model_file, tmp_path, text):
+    from anyscene.engine.loading import learned_for
+    from anyscene.errors import ModelError
+
+    model = tmp_path / "m.anyscene"
+    model.write_bytes(model_file.read_bytes())
+    model.with_suffix(SUFFIX).write_bytes(text)
+    with pytest.raises(ModelError, match=r"stream policy .* cannot be read") as told:
+        learned_for(model)
+    assert "\n" not in str(told.value)
+
+
+def test_a_policy_for_other_looks_is_not_followed(engine):
+    from anyscene.streams.live import policy_of
+    from anyscene.streams.looks import looks_of
+
+    looks = looks_of(engine)
+    own = learned().to_section((*looks.names, "finer"))
+    odd = copy(engine)
+    odd.learned = replace(engine.learned, stream=own)
+    assert isinstance(policy_of(odd, looks), DoubtThreshold)
+    assert isinstance(policy_of(odd, replace(looks, names=own.looks)), LearnedStreamPolicy)
 
 
 def test_where_nothing_moves_and_all_is_known_no_look_gains_anything():

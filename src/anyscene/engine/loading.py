@@ -23,6 +23,8 @@ from anyscene.features.hypercolumn.rung import NETWORK, rungs_among
 from anyscene.model.actions import Pool
 from anyscene.modelfile import TrainedModel, load_model
 from anyscene.named_arrays import under
+from anyscene.policy import stream_section
+from anyscene.policy.stream_section import StreamSection
 
 SUFFIX = ".anyscene"
 POLICY = "D-NM"
@@ -45,7 +47,11 @@ def learned_for(model: str | Path | None) -> Learned:
     """Read what training left behind in a model that is given by its name or by its path."""
     path = find_model(model)
     trained = load_model(path)
-    return replace(learned_from(trained), familiarity=familiarity_for(trained, path))
+    return replace(
+        learned_from(trained),
+        familiarity=familiarity_for(trained, path),
+        stream=stream_policy_for(trained, path),
+    )
 
 
 def shipped_models() -> dict[str, Path]:
@@ -89,7 +95,6 @@ def learned_from(trained: TrainedModel) -> Learned:
         temperature,
         trained.plans,
         policy_ms,
-        stream=trained.stream,
     )
 
 
@@ -104,6 +109,20 @@ def familiarity_for(trained: TrainedModel, path: Path) -> Familiarity | None:
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise ModelError(
             f"what {path} is familiar with cannot be read ({error}); get or train it anew"
+        ) from error
+
+
+def stream_policy_for(trained: TrainedModel, path: Path) -> StreamSection | None:
+    """A model's policy for streams: from its file, or from one beside it."""
+    beside = path.with_suffix(stream_section.SUFFIX)
+    if trained.stream is not None or not beside.exists():
+        return trained.stream
+    try:
+        return stream_section.read_section(beside)
+    except (OSError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ModelError(
+            f"the stream policy {beside} cannot be read ({reason}); get or learn it anew"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Learning a stream policy (D-NM) by policy iteration over simulated streams, and its fixed rival (S-M)."""
+"""Learning a stream policy (D-NM) by policy iteration over simulated streams, and its rivals."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.policy.stream_section import FEATURES
-from anyscene.streams.policies import (
-    NOTHING,
-    FixedPeriod,
-    LearnedStreamPolicy,
-    OraclePolicy,
-    Situation,
-    StreamPolicy,
-)
-from anyscene.streams.simulation import Moment, Outcome, outcome, simulate
+from anyscene.streams.policies import NOTHING, FixedPeriod, LearnedStreamPolicy, OraclePolicy, StreamPolicy
+from anyscene.streams.simulation import Choice, Moment, by, outcome, simulate
 
 Floats = NDArray[np.float64]
+
+PERIODS = (1, 2, 3, 4, 6, 8, 12, 16)
+"""Frames from look to look that the fixed rival (S-M) is tried with."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +23,14 @@ class StreamSettings:
     """How a stream policy is learned.
 
     gamma : how much a frame counts beside the one before it. horizon : frames that are looked ahead. prices :
-    loss for a millisecond of CPU time, from low to high; the policy is learned at the one in the middle.
+    loss for the cost of a finest look, from low to high; the policy is learned at the one in the middle.
     ridge : weight of the penalty on coefficients. noise : share of random looks in rollouts. iterations : of
     the policy. every : of so many moments on a rollout, one is learned from.
     """
 
     gamma: float = 0.9
     horizon: int = 10
-    prices: tuple[float, ...] = (5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 1.5e-3, 2e-3, 3e-3, 5e-3, 8e-3)
+    prices: tuple[float, ...] = (0.001, 0.002, 0.004, 0.006, 0.01, 0.015, 0.02, 0.03, 0.05, 0.08, 0.16)
     ridge: float = 1e-2
     noise: float = 0.2
     iterations: int = 3
@@ -42,28 +38,25 @@ class StreamSettings:
 
 
 def savings(
-    moment: Moment, pool: Sequence[int], policy: StreamPolicy, price: float, settings: StreamSettings
+    moment: Moment, pool: Sequence[int], choose: Choice, price: float, settings: StreamSettings
 ) -> Floats:
-    """The loss that each look of a pool truly saves over the frames to come, if the policy decides after it.
+    """The loss that each look of a pool truly saves over the frames to come, given later choices.
 
-    Q(s, a) = Σₖ γᵏ (lossₖ without a − lossₖ with a), where the CPU time that the policy spends later counts
-    as loss, too.
+    Q(s, a) = Σₖ γᵏ (lossₖ without a − lossₖ with a), where what is spent later counts as loss, too.
     """
-    without = _to_come(moment, NOTHING, policy, price, settings)
-    return np.array([without - _to_come(moment, look, policy, price, settings) for look in pool])
+    without = _to_come(moment, NOTHING, choose, price, settings)
+    return np.array([without - _to_come(moment, look, choose, price, settings) for look in pool])
 
 
-def _to_come(
-    moment: Moment, action: int, policy: StreamPolicy, price: float, settings: StreamSettings
-) -> float:
+def _to_come(moment: Moment, action: int, choose: Choice, price: float, settings: StreamSettings) -> float:
     """Discounted loss and cost of the frames after an action."""
     total, weight = 0.0, 1.0
     for _ in range(settings.horizon):
         if moment.is_last:
             break
         moment = moment.after(action)
-        action = policy.choose(moment.situation)
-        total += weight * (moment.loss + price * float(moment.costs_ms[action]))
+        action = choose(moment)
+        total += weight * (moment.loss + price * float(moment.costs[action]))
         weight *= settings.gamma
     return total
 
@@ -86,20 +79,21 @@ def learn(
     targets: list[Floats] = []
     best: tuple[float, Floats] | None = None
     for iteration in range(settings.iterations):
+        choose = by(policy)
         for start in starts:
-            passed = simulate(start, _Noisy(policy, pool, settings.noise, random))
+            passed = simulate(start, _noisy(choose, pool, settings.noise, random))
             for moment, _ in passed[int(random.integers(settings.every)) :: settings.every]:
                 if not moment.is_last:
                     features.append(moment.situation.features)
-                    targets.append(savings(moment, pool, policy, price, settings))
+                    targets.append(savings(moment, pool, choose, price, settings))
         coefficients = _ridge(np.array(features), np.array(targets), settings.ridge)
         policy = at_price(pool, coefficients, price)
-        reached = outcome(held_out, policy)
-        objective = reached.loss + price * reached.cpu_ms
+        reached = outcome(held_out, by(policy))
         report(
-            f"iteration {iteration}: {len(features)} moments, "
-            f"held out {reached.loss:.4f} nats in {reached.cpu_ms:.2f} ms"
+            f"iteration {iteration}: {len(features)} moments, held out {reached.loss:.4f} nats "
+            f"in {reached.spent:.3f} finest looks a frame"
         )
+        objective = reached.loss + price * reached.spent
         if best is None or objective < best[0]:
             best = objective, coefficients
     assert best is not None
@@ -115,28 +109,32 @@ def with_spends(
     pool: tuple[int, ...], coefficients: Floats, prices: Sequence[float], starts: Sequence[Moment]
 ) -> LearnedStreamPolicy:
     """Note what the policy spends at each price, so that it can keep to any income."""
-    spends = [outcome(starts, at_price(pool, coefficients, price)).cpu_ms for price in prices]
+    spends = [outcome(starts, by(at_price(pool, coefficients, price))).spent for price in prices]
     return LearnedStreamPolicy(pool, coefficients, np.array(prices), np.minimum.accumulate(spends))
 
 
-def oracle(
-    moment: Callable[[], Moment], policy: LearnedStreamPolicy, price: float, settings: StreamSettings
-) -> OraclePolicy:
-    """The policy that knows what each look truly saves if another policy decides after it.
+def oracle(policy: LearnedStreamPolicy, price: float, settings: StreamSettings) -> Choice:
+    """Choose by what each look truly saves if a policy decides after it; for comparison only."""
 
-    moment : gives the one at hand.
-    """
-    return OraclePolicy(policy.pool, lambda: savings(moment(), policy.pool, policy, price, settings), price)
+    def choose(moment: Moment) -> int:
+        true = savings(moment, policy.pool, by(policy), price, settings)
+        return OraclePolicy(policy.pool, true, price).choose(moment.situation)
+
+    return choose
 
 
-def fixed_policies(looks: int, periods: Sequence[int] = (1, 2, 3, 4, 6, 8, 12, 16)) -> list[FixedPeriod]:
+def fixed_policies(looks: int, periods: Sequence[int] = PERIODS) -> list[FixedPeriod]:
     """Every look at every period: S-M is the best of them for what it spends."""
     return [FixedPeriod(look, period) for look in range(1, looks + 1) for period in periods]
 
 
-def frontier(starts: Sequence[Moment], policies: Sequence[StreamPolicy], skipped: int = 0) -> list[Outcome]:
-    """What policies come to, from cheap to dear."""
-    return sorted((outcome(starts, policy, skipped) for policy in policies), key=lambda each: each.cpu_ms)
+def _noisy(choose: Choice, pool: tuple[int, ...], noise: float, random: np.random.Generator) -> Choice:
+    """Now and then look at random, to explore."""
+
+    def explore(moment: Moment) -> int:
+        return int(random.choice((NOTHING, *pool))) if random.random() < noise else choose(moment)
+
+    return explore
 
 
 def _ridge(features: Floats, targets: Floats, weight: float) -> Floats:
@@ -145,18 +143,3 @@ def _ridge(features: Floats, targets: Floats, weight: float) -> Floats:
     scaled = features / scale
     gram = scaled.T @ scaled / len(scaled) + weight * np.eye(len(FEATURES))
     return np.asarray(np.linalg.solve(gram, scaled.T @ targets / len(scaled)).T / scale)
-
-
-@dataclass(frozen=True)
-class _Noisy:
-    """Another policy that now and then looks at random, to explore."""
-
-    policy: StreamPolicy
-    pool: tuple[int, ...]
-    noise: float
-    random: np.random.Generator
-
-    def choose(self, situation: Situation) -> int:
-        if self.random.random() < self.noise:
-            return int(self.random.choice((NOTHING, *self.pool)))
-        return self.policy.choose(situation)

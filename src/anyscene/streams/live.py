@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -144,24 +144,42 @@ def checked_share(cpu: float) -> float:
 def policy_of(engine: Engine, looks: Looks) -> StreamPolicy:
     """The model's stream policy; where it has none, a look at the finest size when beliefs are doubted."""
     section = engine.learned.stream
-    if section is None or max(section.pool) > len(looks):
+    if section is None or section.looks != looks.names:
         return DoubtThreshold(len(looks), USUAL_DOUBT)
     return LearnedStreamPolicy.of_section(section)
 
 
-def make_stream(engine: Engine, worker: Worker, cpu: float, policy: StreamPolicy | None = None) -> Stream:
-    """Make a stream ready: everything it runs is compiled, loaded and timed, by labeling noise."""
+def make_stream(
+    engine: Engine,
+    worker: Worker,
+    cpu: float,
+    policy: StreamPolicy | None = None,
+    looks: Looks | None = None,
+) -> Stream:
+    """Make a stream ready; see `stream_maker`."""
+    return stream_maker(engine, policy, looks)(worker, cpu)
+
+
+def stream_maker(
+    engine: Engine, policy: StreamPolicy | None = None, looks: Looks | None = None
+) -> Callable[[Worker, float], Stream]:
+    """Return what makes streams from workers and shares of a core, at once and any number of times.
+
+    Everything that they run is compiled, loaded and timed here, by labeling noise. policy, looks : the
+    model's own unless given.
+    """
     if cv2.getNumThreads() != engine.threads:
         cv2.setNumThreads(engine.threads)
-    looks = looks_of(engine)
+    looks = looks or looks_of(engine)
+    policy = policy or policy_of(engine, looks)
     noise = np.random.default_rng(0).integers(0, 256, (*WARM_UP_SIZE, 3), dtype=np.uint8)
-    costs = looks.measure(noise, (-(-WARM_UP_SIZE[0] // 4), -(-WARM_UP_SIZE[1] // 4)))
+    costs = looks.measure(noise)
 
     def fresh(worker: Worker, cpu: float) -> Stream:
-        return Stream(engine, looks, costs, policy or policy_of(engine, looks), worker, cpu)
+        return Stream(engine, looks, costs, policy, worker, cpu)
 
     trial = fresh(StampedWorker(), 1.0)
     for turn in range(4):  # still, moved, with a look at hand, and another scene
         image = np.roll(noise, 4 * (turn // 2), axis=1) if turn < 3 else np.full_like(noise, 128)
         trial.label(image, 100.0 * turn, Clock(1e3), confidence=True)
-    return fresh(worker, cpu)
+    return fresh

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from anyscene.engine import Engine
 from anyscene.features import View
 from anyscene.features.hypercolumn.ladder import LOWEST, RungScores
+from anyscene.streams.motion import grid_of
 
 COUNT = 5
 """How many input sizes of a network a stream chooses among."""
@@ -40,20 +41,22 @@ class Looks:
         return len(self.names)
 
     def scores(
-        self, frame: NDArray[np.uint8], look: int, grid: tuple[int, int], deadline: float | None = None
+        self, frame: NDArray[np.uint8], look: int, deadline: float | None = None
     ) -> NDArray[np.float32]:
-        """Look at a working frame: log-scores of its cells, float32[*grid, C]."""
-        return on_grid(self.run(frame, look, deadline), grid)
+        """Look at a working frame: log-scores of its cells, float32[h, w, C]."""
+        return on_grid(self.run(frame, look, deadline), grid_of(frame))
 
-    def measure(self, frame: NDArray[np.uint8], grid: tuple[int, int]) -> tuple[float, ...]:
-        """What each look at a frame takes here, in milliseconds."""
+    def measure(
+        self, frame: NDArray[np.uint8], clock: Callable[[], float] = time.perf_counter
+    ) -> tuple[float, ...]:
+        """What each look at a frame takes here, in milliseconds by a clock in seconds."""
         medians = []
         for look in range(len(self)):
             times = []
             for _ in range(ROUNDS + 1):  # the first also loads
-                begun = time.perf_counter()
-                self.scores(frame, look, grid)
-                times.append((time.perf_counter() - begun) * 1e3)
+                begun = clock()
+                self.scores(frame, look)
+                times.append((clock() - begun) * 1e3)
             medians.append(float(np.median(times[1:])))
         return tuple(medians)
 
@@ -99,8 +102,13 @@ def on_grid(scores: NDArray[np.float32], grid: tuple[int, int]) -> NDArray[np.fl
     if scores.shape[:2] == grid:
         return scores
     method = cv2.INTER_AREA if scores.shape[0] > grid[0] else cv2.INTER_LINEAR
-    resized = cv2.resize(scores, (grid[1], grid[0]), interpolation=method)
-    return np.asarray(resized, np.float32).reshape(*grid, scores.shape[2])
+    resized = [  # OpenCV averages areas of four channels at most
+        cv2.resize(scores[..., place : place + 4], (grid[1], grid[0]), interpolation=method).reshape(
+            *grid, -1
+        )
+        for place in range(0, scores.shape[2], 4)
+    ]
+    return np.concatenate(resized, axis=2)
 
 
 def _spread(rungs: list[RungScores]) -> list[RungScores]:

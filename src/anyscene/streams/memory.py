@@ -32,6 +32,11 @@ class Memory:
     moved: float = 0.0
 
 
+def memory_of(scores: NDArray[np.float32], trust: float, seen_ms: float) -> Memory:
+    """What one look tells of the frame that it was taken at."""
+    return Memory(scores, np.full(scores.shape[:2], trust, np.float32), seen_ms)
+
+
 def moved(memory: Memory, motion: Motion) -> Memory:
     """Take beliefs along to the next frame; they lose trust where the image does not match."""
     return Memory(

@@ -51,11 +51,16 @@ class Motion:
     speed: float
 
 
+def grid_of(frame: NDArray[np.uint8]) -> tuple[int, int]:
+    """Rows and columns of cells in a working frame."""
+    return -(-frame.shape[0] // CELL), -(-frame.shape[1] // CELL)
+
+
 def sight_of(frame: NDArray[np.uint8]) -> Sight:
     """Shrink a working frame, uint8[h, w, 3], to what motion is found by."""
     half = np.asarray(cv2.cvtColor(halve(frame), cv2.COLOR_RGB2GRAY))
-    size = -(-frame.shape[1] // CELL), -(-frame.shape[0] // CELL)
-    return Sight(half, np.asarray(cv2.resize(half, size, interpolation=cv2.INTER_AREA)))
+    rows, columns = grid_of(frame)
+    return Sight(half, np.asarray(cv2.resize(half, (columns, rows), interpolation=cv2.INTER_AREA)))
 
 
 def is_still(before: Sight, after: Sight) -> bool:

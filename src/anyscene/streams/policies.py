@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,11 +11,13 @@ from numpy.typing import NDArray
 from anyscene.policy.stream_section import StreamSection
 
 NOTHING = 0
-"""The action that leaves beliefs as they are; action k is the k-th look, from the smallest to the finest."""
+"""The action that leaves beliefs as they are; action k is the k-th look, from the coarsest to the finest."""
 
+NEVER = 1_000
+"""Frames since the last look where there was none: every period has passed."""
 
 SETTLED_DOUBT = 1 / 3
-"""How much beliefs are doubted (`memory.doubt`) after many looks at what does not move."""
+"""How much beliefs are doubted (`memory.doubt`) after many looks at what does not move: they lack nothing."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class Situation:
 
     age_ms : since the newest frame that was looked at arrived. moved : how far the image moved since then, in
     widths of the frame. doubted : the share of trust that beliefs lack. entropy : of the beliefs, in nats.
-    frames : how many came since the last look. income_ms : CPU time that may be spent a frame, on average.
-    costs_ms : of each action, float64[A]. offered : bool[A], actions that the credit pays for; NOTHING always
-    is one.
+    frames : how many came since the last look. income : CPU time that may be spent a frame, on average.
+    costs : of each action, float64[A]. offered : bool[A], actions that the credit pays for; NOTHING always is
+    one. Costs and income are in units of the finest look.
     """
 
     age_ms: float
@@ -35,8 +36,8 @@ class Situation:
     doubted: float
     entropy: float
     frames: int
-    income_ms: float
-    costs_ms: NDArray[np.float64]
+    income: float
+    costs: NDArray[np.float64]
     offered: NDArray[np.bool_]
 
     @property
@@ -45,7 +46,7 @@ class Situation:
         way = min(self.moved, 1.0)
         age = min(self.age_ms / 1e3, 2.0) if way > 0 else 0.0  # what does not move does not age
         lacking = max(0.0, self.doubted - SETTLED_DOUBT)
-        return np.array([age, way, lacking, lacking * self.entropy, way * self.entropy])
+        return np.array([lacking, lacking**2, lacking * self.entropy, way, age])
 
 
 class StreamPolicy(Protocol):
@@ -87,8 +88,8 @@ class LearnedStreamPolicy:
 
     pool : the looks to choose among. coefficients : float64[len(pool), F], Q̂(s, a) =
     coefficients[a]·features(s), the loss that a look saves over the frames to come. prices : float64[P], from
-    low to high, the loss that one millisecond of CPU time must save. spends : float64[P], the CPU
-    milliseconds a frame that the policy spends at each price, from much to little.
+    low to high, the loss that the cost of a finest look must save. spends : float64[P], what the policy
+    spends a frame at each price, in finest looks, from much to little.
     """
 
     pool: tuple[int, ...]
@@ -103,23 +104,24 @@ class LearnedStreamPolicy:
             section.pool, np.array(section.coefficients), np.array(section.prices), np.array(section.spends)
         )
 
-    def to_section(self) -> StreamSection:
-        """The policy as a model file holds it."""
+    def to_section(self, looks: tuple[str, ...]) -> StreamSection:
+        """The policy as a model file holds it, with the names of the looks."""
         return StreamSection(
+            looks=looks,
             pool=self.pool,
             coefficients=tuple(tuple(row) for row in self.coefficients.tolist()),
             prices=tuple(self.prices.tolist()),
             spends=tuple(self.spends.tolist()),
         )
 
-    def price(self, income_ms: float) -> float:
+    def price(self, income: float) -> float:
         """The lowest price at which the policy spends no more than it may."""
-        return float(self.prices[min(int(np.sum(self.spends > income_ms)), len(self.prices) - 1)])
+        return float(self.prices[min(int(np.sum(self.spends > income)), len(self.prices) - 1)])
 
     def choose(self, situation: Situation) -> int:
         """Return the offered action of the largest gain."""
         saved = self.coefficients @ situation.features
-        return best_look(self.pool, saved, self.price(situation.income_ms), situation)
+        return best_look(self.pool, saved, self.price(situation.income), situation)
 
 
 class RandomStreamPolicy:
@@ -136,22 +138,25 @@ class RandomStreamPolicy:
         return int(self._random.choice(looks)) if looks_now else NOTHING
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OraclePolicy:
-    """The look that truly saves most, less its price. savings : with the truth in hand, by look."""
+    """The look that truly saves most, less its price; made for one moment, whose truth is known.
+
+    savings : float64[len(pool)], the loss that each look saves over the frames to come.
+    """
 
     pool: tuple[int, ...]
-    savings: Callable[[], NDArray[np.float64]]
+    savings: NDArray[np.float64]
     price: float
 
     def choose(self, situation: Situation) -> int:
         """Return the offered look of the largest true gain."""
-        return best_look(self.pool, self.savings(), self.price, situation)
+        return best_look(self.pool, self.savings, self.price, situation)
 
 
 def best_look(pool: tuple[int, ...], savings: NDArray[np.float64], price: float, situation: Situation) -> int:
     """The offered look that saves most beyond its price; NOTHING where none does."""
     looks = np.array(pool)
-    gains = np.where(situation.offered[looks], savings - price * situation.costs_ms[looks], 0.0)
+    gains = np.where(situation.offered[looks], savings - price * situation.costs[looks], 0.0)
     best = int(np.argmax(gains))
     return pool[best] if gains[best] > 0 else NOTHING

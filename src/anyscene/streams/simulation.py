@@ -11,17 +11,14 @@ from numpy.typing import NDArray
 
 from anyscene.data.clips import Clip
 from anyscene.hierarchy.pyramid import working_frame
-from anyscene.streams.looks import on_grid
-from anyscene.streams.memory import Memory, doubt, entropy, merged, moved
+from anyscene.streams.looks import Looks
+from anyscene.streams.memory import Memory, doubt, entropy, memory_of, merged, moved
 from anyscene.streams.motion import Motion, MotionFinder, Sight, is_still, no_motion, sight_of
-from anyscene.streams.policies import NOTHING, Situation, StreamPolicy
+from anyscene.streams.policies import NEVER, NOTHING, Situation, StreamPolicy
 from anyscene.streams.restarts import is_another_scene
 
 TEMPERATURE = 1.5
 """Networks are too sure of themselves, the finer the more; without it a coarser look has the lower loss."""
-
-Looker = Callable[[NDArray[np.uint8]], Sequence[NDArray[np.float32]]]
-"""Gives the class scores of a working frame by every look, from the smallest to the finest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,18 +26,27 @@ class Recording:
     """A clip as policies meet it.
 
     motions : of each frame since the one before; None where the stream begins anew. scores : of every frame
-    by every look, float16[h, w, C]. truth : int16[h, w], of each frame at the centres of its cells.
-    interval_ms : between frames.
+    by every look, float16[h, w, C]. truth : int16[h, w], of each frame at the centres of its cells. trusts :
+    what each look is trusted. interval_ms : between frames.
     """
 
     clip: Clip
     motions: tuple[Motion | None, ...]
     scores: tuple[tuple[NDArray[np.float16], ...], ...]
     truth: tuple[NDArray[np.int16], ...]
-    interval_ms: float
+    trusts: tuple[float, ...]
+
+    @property
+    def interval_ms(self) -> float:
+        """Time between frames."""
+        return 1e3 / self.clip.frames_per_second
+
+    def seen(self, at: int, look: int) -> Memory:
+        """What one look alone tells of a frame."""
+        return memory_of(self.scores[at][look].astype(np.float32), self.trusts[look], at * self.interval_ms)
 
 
-def record(clip: Clip, looker: Looker) -> Recording:
+def record(clip: Clip, looks: Looks) -> Recording:
     """Run every look at every frame of a clip, and find its motions."""
     finder = MotionFinder()
     motions: list[Motion | None] = []
@@ -55,10 +61,11 @@ def record(clip: Clip, looker: Looker) -> Recording:
             motion = None if anchor is None else finder.find(anchor, sight)
             motions.append(None if motion is None or is_another_scene(motion) else motion)
             anchor = sight
-        scores.append(tuple(on_grid(look, sight.grid).astype(np.float16) for look in looker(frame)))
+        seen = (looks.scores(frame, look) for look in range(len(looks)))
+        scores.append(tuple(each.astype(np.float16) for each in seen))
         assert scene.truth is not None, "streams are learned from frames with truth"
         truths.append(_at_cells(scene.truth, sight.grid))
-    return Recording(clip, tuple(motions), tuple(scores), tuple(truths), 1e3 / clip.frames_per_second)
+    return Recording(clip, tuple(motions), tuple(scores), tuple(truths), looks.trusts)
 
 
 def _at_cells(truth: NDArray[np.int16], grid: tuple[int, int]) -> NDArray[np.int16]:
@@ -74,16 +81,14 @@ class Moment:
     """A stream when a frame has come and nothing is decided about it.
 
     at : the frame's position. memory : what is believed of it. frames : how many came since the last look.
-    trusts : what each look is trusted. costs_ms : of each action.
+    costs : of each action, float64[A], in units of the finest look.
     """
 
     recording: Recording
     at: int
     memory: Memory
     frames: int
-    trusts: tuple[float, ...]
-    costs_ms: NDArray[np.float64]
-    income_ms: float = np.inf
+    costs: NDArray[np.float64]
 
     @cached_property
     def loss(self) -> float:
@@ -109,18 +114,15 @@ class Moment:
     @cached_property
     def situation(self) -> Situation:
         """What a policy sees of it."""
-        age = self.at * self.recording.interval_ms - self.memory.seen_ms
-        doubted = doubt(self.memory)
-        offered = np.ones(len(self.costs_ms), bool)
         return Situation(
-            age,
-            self.memory.moved,
-            doubted,
-            entropy(self.memory),
-            self.frames,
-            self.income_ms,
-            self.costs_ms,
-            offered,
+            age_ms=self.at * self.recording.interval_ms - self.memory.seen_ms,
+            moved=self.memory.moved,
+            doubted=doubt(self.memory),
+            entropy=entropy(self.memory),
+            frames=self.frames,
+            income=np.inf,
+            costs=self.costs,
+            offered=np.ones(len(self.costs), bool),
         )
 
     @property
@@ -130,55 +132,55 @@ class Moment:
 
     def after(self, action: int) -> Moment:
         """The moment when the next frame has come and the look, if there was one, is done."""
-        motion = self.recording.motions[self.at + 1]
+        at = self.at + 1
+        motion = self.recording.motions[at]
         if motion is None:
-            return begin(self.recording, self.trusts, self.costs_ms, self.at + 1)
-        memory = self.memory
-        if action != NOTHING:
-            memory = merged(memory, _seen(self.recording, self.at, action - 1, self.trusts))
-        frames = 1 if action != NOTHING else self.frames + 1
-        return Moment(self.recording, self.at + 1, moved(memory, motion), frames, self.trusts, self.costs_ms)
+            return begin(self.recording, self.costs, at)
+        if action == NOTHING:
+            return Moment(self.recording, at, moved(self.memory, motion), self.frames + 1, self.costs)
+        seen = merged(self.memory, self.recording.seen(self.at, action - 1))
+        return Moment(self.recording, at, moved(seen, motion), 1, self.costs)
 
 
-def begin(
-    recording: Recording, trusts: tuple[float, ...], costs_ms: NDArray[np.float64], at: int = 0
-) -> Moment:
-    """The first moment of a stream, or of a new scene: only the smallest look fits into the call."""
-    return Moment(recording, at, _seen(recording, at, 0, trusts), FIRST_FRAMES, trusts, costs_ms)
+def begin(recording: Recording, costs: NDArray[np.float64], at: int = 0) -> Moment:
+    """The first moment of a stream, or of a new scene: only the coarsest look fits into the call."""
+    return Moment(recording, at, recording.seen(at, 0), NEVER, costs)
 
 
-FIRST_FRAMES = 1_000
-"""Frames since the last look where there was none: every period has passed."""
+Choice = Callable[[Moment], int]
+"""Picks an action with all of a moment in hand, even its truth."""
 
 
-def _seen(recording: Recording, at: int, look: int, trusts: tuple[float, ...]) -> Memory:
-    scores = recording.scores[at][look].astype(np.float32)
-    return Memory(scores, np.full(scores.shape[:2], trusts[look], np.float32), at * recording.interval_ms)
+def by(policy: StreamPolicy) -> Choice:
+    """Choose as a policy does, by what it may know."""
+    return lambda moment: policy.choose(moment.situation)
+
+
+def simulate(moment: Moment, choose: Choice) -> list[tuple[Moment, int]]:
+    """Follow choices to the end of a recording: each moment, and what was chosen there."""
+    passed = [(moment, choose(moment))]
+    while not moment.is_last:
+        moment = moment.after(passed[-1][1])
+        passed.append((moment, choose(moment)))
+    return passed
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a policy came to. cpu_ms : a frame. loss : mean over frames. counts : int64[C, C]."""
+    """What choices came to.
 
-    cpu_ms: float
+    spent : finest looks a frame, by their cost. loss : mean over frames. counts : cells by truth and label,
+    int64[C, C].
+    """
+
+    spent: float
     loss: float
     counts: NDArray[np.int64]
 
 
-def simulate(moment: Moment, policy: StreamPolicy) -> list[tuple[Moment, int]]:
-    """Follow a policy to the end of a recording: each moment, and what was chosen there."""
-    passed = []
-    while True:
-        action = policy.choose(moment.situation)
-        passed.append((moment, action))
-        if moment.is_last:
-            return passed
-        moment = moment.after(action)
-
-
-def outcome(starts: Sequence[Moment], policy: StreamPolicy, skipped: int = 0) -> Outcome:
-    """Measure a policy on several recordings. skipped : frames at the start of each that do not count."""
-    passed = [step for start in starts for step in simulate(start, policy)[skipped:]]
-    cpu = float(np.mean([moment.costs_ms[action] for moment, action in passed]))
+def outcome(starts: Sequence[Moment], choose: Choice) -> Outcome:
+    """Measure choices on several recordings."""
+    passed = [step for start in starts for step in simulate(start, choose)]
+    spent = float(np.mean([moment.costs[action] for moment, action in passed]))
     loss = float(np.mean([moment.loss for moment, _ in passed]))
-    return Outcome(cpu, loss, np.sum([moment.counts for moment, _ in passed], axis=0))
+    return Outcome(spent, loss, np.sum([moment.counts for moment, _ in passed], axis=0))

@@ -19,7 +19,7 @@ from anyscene.labeling import Labeling
 from anyscene.painting.confidence import confidence_between
 from anyscene.streams.credit import Credit
 from anyscene.streams.looks import Looks
-from anyscene.streams.memory import Memory, doubt, entropy, merged, moved, shown
+from anyscene.streams.memory import Memory, doubt, entropy, memory_of, merged, moved, shown
 from anyscene.streams.motion import (
     SMALLEST_SIDE,
     Motion,
@@ -29,13 +29,10 @@ from anyscene.streams.motion import (
     is_still,
     sight_of,
 )
-from anyscene.streams.policies import NOTHING, Situation, StreamPolicy
+from anyscene.streams.policies import NEVER, NOTHING, Situation, StreamPolicy
 from anyscene.streams.restarts import LONGEST_PAUSE_MS, is_another_scene
 from anyscene.streams.showing import labels_of
 from anyscene.streams.workers import Worker
-
-FIRST_FRAMES = 1_000
-"""Frames since the last look where there was none: every period has passed."""
 
 USUAL_INTERVAL_MS = 66.0
 """Between frames, until some have come."""
@@ -49,9 +46,28 @@ EASE = 4.0
 SAVED_UP_MS = 100.0
 """CPU time that can be saved up for later, or what two looks at the finest size take if that is more."""
 
+LEARNING_RATE = 0.1
+"""How much the newest time of a step counts in what it usually takes."""
+
 
 @dataclass(frozen=True, eq=False)
-class _Pending:
+class Arrival:
+    """A frame that has just come.
+
+    image : as it was given. frame : in the size that is worked on. sight : what motion is found by; None
+    where the frame is too small for it. at_ms : when it came, by the clock of the stream. clock : of the
+    call; it says when labels are due.
+    """
+
+    image: NDArray[np.uint8]
+    frame: NDArray[np.uint8]
+    sight: Sight | None
+    at_ms: float
+    clock: Clock
+
+
+@dataclass(frozen=True, eq=False)
+class Pending:
     """A look under way: at which frame, and how the image moved since. motion : None if it did not."""
 
     look: int
@@ -60,9 +76,41 @@ class _Pending:
     motion: Motion | None = None
 
 
+@dataclass(eq=False)
+class Scene:
+    """What is kept of the scene in sight; another scene begins with an empty one.
+
+    shape : of its frames. memory : what is believed. sight : of the last frame that beliefs were moved to.
+    frames : how many came since the last look. painted : the labels that were shown last, and of what.
+    """
+
+    shape: tuple[int, ...] = ()
+    memory: Memory | None = None
+    sight: Sight | None = None
+    pending: Pending | None = None
+    frames: int = NEVER
+    painted: tuple[Memory, NDArray[np.int16]] | None = None
+
+    def learn(self, newer: Memory) -> None:
+        """Take in what a look at the frame in sight has told."""
+        self.memory = merged(self.memory, newer)
+
+    def move(self, motion: Motion) -> None:
+        """Take beliefs, and what a look under way will tell, along to the next frame."""
+        if self.memory is not None:
+            self.memory = moved(self.memory, motion)
+        if self.pending is not None:
+            before = self.pending.motion
+            since = motion if before is None else after_another(before, motion)
+            self.pending = replace(self.pending, motion=since)
+
+
 @dataclass
 class Spent:
-    """What a stream spent so far: CPU milliseconds of calls and of looks. restarts : new scenes."""
+    """What a stream spent so far: CPU milliseconds of calls and of looks between them.
+
+    looks : that were taken between calls and came in time. restarts : new scenes.
+    """
 
     frames: int = 0
     looks: int = 0
@@ -92,24 +140,19 @@ class Stream:
         self._looks = looks
         self._policy = policy
         self._worker = worker
-        self._costs = list(costs_ms)
+        self._costs_ms = list(costs_ms)
         self._painting_ms = 1.0
         self._finder = MotionFinder()
         self._arrivals: deque[float] = deque(maxlen=10)
         self._cpu = cpu
         self._credit = Credit(cpu, max(SAVED_UP_MS, 2 * costs_ms[-1]))
-        self._shape: tuple[int, ...] = ()
-        self._begin_anew()
-        self.spent = Spent()
+        self._scene = Scene()
+        self._spent = Spent()
 
-    def _begin_anew(self) -> None:
-        """Forget everything about the scene."""
-        self._worker.set_aside()
-        self._memory: Memory | None = None
-        self._anchor: Sight | None = None
-        self._pending: _Pending | None = None
-        self._frames = FIRST_FRAMES
-        self._painted: tuple[Memory, NDArray[np.int16]] | None = None
+    @property
+    def spent(self) -> Spent:
+        """What the stream spent so far."""
+        return replace(self._spent, looks_ms=self._worker.cpu_ms)
 
     @property
     def interval_ms(self) -> float:
@@ -120,41 +163,46 @@ class Stream:
     def label(
         self, image: NDArray[np.uint8], arrived_ms: float, clock: Clock, confidence: bool = False
     ) -> Labeling:
-        """Label the frame that has just arrived.
+        """Label the frame that has just come.
 
         arrived_ms : by the clock of the stream, which the worker goes by, too. clock : of the call; it says
         when labels are due. confidence : whether to paint how sure labels are.
         """
         cpu_begun = time.thread_time()
-        self._credit.earn(arrived_ms)
         image = fixed_image(image)
         frame = working_frame(image)
         sight = sight_of(frame) if min(frame.shape[:2]) >= SMALLEST_SIDE else None
+        arrival = Arrival(image, frame, sight, arrived_ms, clock)
+        self._credit.earn(arrived_ms)
         failure = self._receive(arrived_ms)
-        self._follow(image.shape, sight, arrived_ms)
+        self._follow(arrival)
         if failure is not None:
             raise failure
-        wanted = self._decide(frame, sight, arrived_ms, clock)
-        labeling = self._labeling(image, frame, arrived_ms, clock, confidence)
+        left_to_do = self._decide(arrival)
+        labeling = self._labeling(arrival, confidence)
         call_ms = (time.thread_time() - cpu_begun) * 1e3
         self._credit.spend(call_ms)
-        self.spent.frames += 1
-        self.spent.calls_ms += call_ms
-        if wanted != NOTHING and sight is not None:
-            self._submit(frame, wanted - 1, sight, arrived_ms)
+        self._spent.frames += 1
+        self._spent.calls_ms += call_ms
+        if left_to_do != NOTHING:
+            self._submit(arrival, left_to_do - 1)
         return labeling
 
     def close(self) -> None:
         """Stop looking."""
         self._worker.close()
 
+    def _begin_anew(self) -> None:
+        """Forget everything about the scene."""
+        self._worker.set_aside()
+        self._scene = Scene()
+
     def _receive(self, now_ms: float) -> StreamError | None:
         """Take in the look that is done, as of the frame before the one that has come."""
-        finished = self._worker.collect(now_ms)
-        pending = self._pending
+        finished, pending = self._worker.collect(now_ms), self._scene.pending
         if finished is None or pending is None:
             return None
-        self._pending = None
+        self._scene.pending = None
         self._credit.spend(finished.cpu_ms - pending.expected_ms)
         if finished.scores is None:
             self._begin_anew()
@@ -162,129 +210,115 @@ class Stream:
                 f"a look between two frames failed ({finished.error}); "
                 "the stream begins anew with the next frame"
             )
-        self.spent.looks += 1
-        self.spent.looks_ms += finished.cpu_ms
-        self._costs[pending.look] += 0.1 * (finished.cpu_ms - self._costs[pending.look])
-        seen = self._as_seen(finished.scores, pending.look, pending.seen_ms)
-        self._memory = merged(self._memory, seen if pending.motion is None else moved(seen, pending.motion))
+        self._spent.looks += 1
+        self._note_cost(pending.look, finished.cpu_ms)
+        seen = memory_of(finished.scores, self._looks.trusts[pending.look], pending.seen_ms)
+        self._scene.learn(seen if pending.motion is None else moved(seen, pending.motion))
         return None
 
-    def _follow(self, shape: tuple[int, ...], sight: Sight | None, now_ms: float) -> None:
+    def _follow(self, arrival: Arrival) -> None:
         """Take beliefs along to the frame that has come, or begin anew where it shows another scene."""
-        paused = bool(self._arrivals) and not 0 <= now_ms - self._arrivals[-1] <= LONGEST_PAUSE_MS
+        paused = bool(self._arrivals) and not 0 <= arrival.at_ms - self._arrivals[-1] <= LONGEST_PAUSE_MS
         if paused:
             self._arrivals.clear()
-        self._arrivals.append(now_ms)
-        self._frames += 1
-        known = self._anchor
-        if paused or known is None or sight is None or shape != self._shape:
+        self._arrivals.append(arrival.at_ms)
+        self._scene.frames += 1
+        before, after = self._scene.sight, arrival.sight
+        if paused or before is None or after is None or arrival.image.shape != self._scene.shape:
             self._begin_anew()
-        elif is_still(known, sight):
+        elif is_still(before, after):
             return
         else:
-            motion = self._finder.find(known, sight)
+            motion = self._finder.find(before, after)
             if is_another_scene(motion):
                 self._begin_anew()
             else:
-                self._take_along(motion)
-        self._anchor, self._shape = sight, shape
+                self._scene.move(motion)
+        self._scene.sight, self._scene.shape = after, arrival.image.shape
 
-    def _take_along(self, motion: Motion) -> None:
-        if self._memory is not None:
-            self._memory = moved(self._memory, motion)
-        if self._pending is not None:
-            before = self._pending.motion
-            since = motion if before is None else after_another(before, motion)
-            self._pending = replace(self._pending, motion=since)
-
-    def _decide(self, frame: NDArray[np.uint8], sight: Sight | None, now_ms: float, clock: Clock) -> int:
+    def _decide(self, arrival: Arrival) -> int:
         """Look at once where that fits and is wanted; return what is left for between the frames."""
-        if self._memory is None and sight is not None:
-            self.spent.restarts += 1
+        if arrival.sight is None:
+            return NOTHING
+        if self._scene.memory is None:
+            self._spent.restarts += 1
             for look in reversed(range(len(self._looks))):
-                if self._fits(look, clock) and self._look_now(frame, look, sight, now_ms, clock):
+                if self._look_now(arrival, look):
                     break
-        action = self._policy.choose(self._situation(now_ms))
-        if action != NOTHING and sight is not None and self._fits(action - 1, clock):
-            return NOTHING if self._look_now(frame, action - 1, sight, now_ms, clock) else action
-        return action
+        action = self._policy.choose(self._situation(arrival.at_ms))
+        return NOTHING if action == NOTHING or self._look_now(arrival, action - 1) else action
 
-    def _fits(self, look: int, clock: Clock) -> bool:
-        return MARGIN * self._costs[look] + self._painting_ms < clock.remaining()
-
-    def _look_now(
-        self, frame: NDArray[np.uint8], look: int, sight: Sight, now_ms: float, clock: Clock
-    ) -> bool:
+    def _look_now(self, arrival: Arrival, look: int) -> bool:
         """Look at a frame before it is labelled; tell whether there was time for it."""
+        clock = arrival.clock
+        if MARGIN * self._costs_ms[look] + self._painting_ms >= clock.remaining():
+            return False
         deadline = clock.ends_at - MARGIN * self._painting_ms / 1e3 if clock.has_deadline else None
         begun = time.perf_counter()
         try:
-            scores = self._looks.scores(frame, look, sight.grid, deadline)
+            scores = self._looks.scores(arrival.frame, look, deadline)
         except OutOfTime:
             return False
-        self._costs[look] += 0.1 * ((time.perf_counter() - begun) * 1e3 - self._costs[look])
-        self._memory = merged(self._memory, self._as_seen(scores, look, now_ms))
-        self._frames = 0
+        self._note_cost(look, (time.perf_counter() - begun) * 1e3)
+        self._scene.learn(memory_of(scores, self._looks.trusts[look], arrival.at_ms))
+        self._scene.frames = 0
         return True
 
-    def _as_seen(self, scores: NDArray[np.float32], look: int, seen_ms: float) -> Memory:
-        trust = np.full(scores.shape[:2], self._looks.trusts[look], np.float32)
-        return Memory(scores, trust, seen_ms)
+    def _note_cost(self, look: int, ms: float) -> None:
+        self._costs_ms[look] += LEARNING_RATE * (ms - self._costs_ms[look])
 
     def _situation(self, now_ms: float) -> Situation:
-        memory = self._memory
-        costs = np.array([0.0, *self._costs])
+        memory, finest_ms = self._scene.memory, self._costs_ms[-1]
         idle = not self._worker.is_busy
-        offered = np.array([True, *(idle and self._credit.pays_for(cost) for cost in self._costs)])
         return Situation(
             age_ms=now_ms - memory.seen_ms if memory else LONGEST_PAUSE_MS,
             moved=memory.moved if memory else 1.0,
             doubted=doubt(memory) if memory else 1.0,
             entropy=entropy(memory) if memory else float(np.log(len(self._engine.classes))),
-            frames=self._frames,
-            income_ms=self._cpu * self.interval_ms * EASE * self._credit.filled,
-            costs_ms=costs,
-            offered=offered,
+            frames=self._scene.frames,
+            income=self._cpu * self.interval_ms * EASE * self._credit.filled / finest_ms,
+            costs=np.array([0.0, *self._costs_ms]) / finest_ms,
+            offered=np.array([True, *(idle and self._credit.pays_for(cost) for cost in self._costs_ms)]),
         )
 
-    def _submit(self, frame: NDArray[np.uint8], look: int, sight: Sight, now_ms: float) -> None:
+    def _submit(self, arrival: Arrival, look: int) -> None:
         """Have a frame looked at until the next one comes."""
-        looks, grid, cost = self._looks, sight.grid, self._costs[look]
-        kept = frame.copy()  # whoever made the frame may write into it once it is labelled
-        self._worker.submit(lambda: looks.scores(kept, look, grid), now_ms, cost)
-        self._credit.spend(cost)
-        self._pending = _Pending(look, now_ms, cost)
-        self._frames = 0
+        looks, cost_ms = self._looks, self._costs_ms[look]
+        kept = arrival.frame.copy()  # whoever made the frame may write into it once it is labelled
+        self._worker.submit(lambda: looks.scores(kept, look), arrival.at_ms, cost_ms)
+        self._credit.spend(cost_ms)
+        self._scene.pending = Pending(look, arrival.at_ms, cost_ms)
+        self._scene.frames = 0
 
-    def _labeling(
-        self,
-        image: NDArray[np.uint8],
-        frame: NDArray[np.uint8],
-        now_ms: float,
-        clock: Clock,
-        confidence: bool,
-    ) -> Labeling:
-        memory = self._memory
+    def _labeling(self, arrival: Arrival, confidence: bool) -> Labeling:
+        memory, clock = self._scene.memory, arrival.clock
         if memory is None:
             rest = f"{max(0.0, clock.remaining()):.3f}ms" if clock.has_deadline else None
-            alone = self._engine.label(image, rest, confidence=confidence)
+            alone = self._engine.label(arrival.image, rest, confidence=confidence)
             return replace(alone, cost=clock.elapsed(), deadline_met=_met(clock), age_ms=0.0)
-        size = (image.shape[0], image.shape[1])
-        if self._painted is not None and self._painted[0] is memory and not confidence:
-            labels = self._painted[1].copy()  # nothing moved and nothing was learned since
-        else:
-            begun = time.perf_counter()
-            beliefs = shown(memory)
-            labels = labels_of(beliefs, frame, size)
-            self._painting_ms += 0.1 * ((time.perf_counter() - begun) * 1e3 - self._painting_ms)
-            self._painted = memory, labels.copy()
-        sure = (
-            confidence_between(shown(memory), self._engine.learned.temperature, size) if confidence else None
-        )
-        age = now_ms - memory.seen_ms
+        labels = self._painted(memory, arrival)
+        sure = None
+        if confidence:
+            size = labels.shape[0], labels.shape[1]
+            sure = confidence_between(shown(memory), self._engine.learned.temperature, size)
         return Labeling(
-            labels, self._engine.classes, sure, clock.elapsed(), deadline_met=_met(clock), age_ms=age
+            labels,
+            self._engine.classes,
+            sure,
+            clock.elapsed(),
+            deadline_met=_met(clock),
+            age_ms=arrival.at_ms - memory.seen_ms,
         )
+
+    def _painted(self, memory: Memory, arrival: Arrival) -> NDArray[np.int16]:
+        """Labels of all pixels; those shown before where nothing moved and nothing was learned since."""
+        painted = self._scene.painted
+        if painted is None or painted[0] is not memory:
+            begun = time.perf_counter()
+            size = arrival.image.shape[0], arrival.image.shape[1]
+            painted = self._scene.painted = memory, labels_of(shown(memory), arrival.frame, size)
+            self._painting_ms += LEARNING_RATE * ((time.perf_counter() - begun) * 1e3 - self._painting_ms)
+        return painted[1].copy()  # what the caller does with labels is nobody else's business
 
 
 def _met(clock: Clock) -> bool | None:

@@ -27,6 +27,11 @@ class Worker(Protocol):
     """Does one job at a time."""
 
     @property
+    def cpu_ms(self) -> float:
+        """CPU time that all jobs took so far, those that were set aside, too."""
+        ...
+
+    @property
     def is_busy(self) -> bool:
         """Whether a job was submitted that was neither collected nor set aside."""
         ...
@@ -59,6 +64,12 @@ class ThreadWorker:
         self._finished: Finished | None = None
         self._closed = False
         self._thread: Thread | None = None
+        self._cpu_ms = 0.0
+
+    @property
+    def cpu_ms(self) -> float:
+        """CPU time that all jobs took so far."""
+        return self._cpu_ms
 
     @property
     def is_busy(self) -> bool:
@@ -114,6 +125,7 @@ class ThreadWorker:
             finished = _done(job)
             with self._changed:
                 self._running = False
+                self._cpu_ms += finished.cpu_ms
                 if not self._forgotten:
                     self._finished = finished
 
@@ -124,6 +136,7 @@ class StampedWorker:
     def __init__(self) -> None:
         self._finished: Finished | None = None
         self._due_ms = 0.0
+        self.cpu_ms = 0.0
 
     @property
     def is_busy(self) -> bool:
@@ -133,6 +146,7 @@ class StampedWorker:
     def submit(self, job: Job, now_ms: float, cost_ms: float) -> None:
         """Do a job."""
         self._finished = _done(job)
+        self.cpu_ms += self._finished.cpu_ms
         self._due_ms = now_ms + cost_ms
 
     def collect(self, now_ms: float) -> Finished | None:
