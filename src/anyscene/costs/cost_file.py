@@ -41,7 +41,9 @@ def read_costs(path: str | Path) -> Any:
     try:
         return json.loads(Path(path).read_text())
     except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read the cost file {path}: {error}") from error
+        raise ConfigError(
+            f"cannot read the cost file {path} ({error}); name the costs.json of a run, or none to measure"
+        ) from error
 
 
 def price_actions(

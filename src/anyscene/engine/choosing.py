@@ -142,8 +142,8 @@ AMPLE = 4.0
 class Choosers(NamedTuple):
     """Who chooses by a deadline, and who without one.
 
-    ample_ms : from this budget on a policy that looks at states comes to its end, so it chooses by the
-    deadline too: a long budget must not give less than none.
+    ample_ms : from this budget on, a policy that looks at states comes to its end in time. So it chooses by
+    the deadline, too: a long budget must not give worse labels than no budget.
     """
 
     by_deadline: Chooser

@@ -76,5 +76,7 @@ def images_to_score(scenes: SceneList, request: Request) -> tuple[int, ...]:
     """The positions of labeled images in the split, as many as were asked for."""
     labeled = [index for index in range(len(scenes)) if scenes.truth(index) is not None]
     if not labeled:
-        raise DataError(f"no image of split '{request.split}' of {request.data} has a truth to score against")
+        raise DataError(
+            f"no image of split '{request.split}' of {request.data} has a truth to score by; choose another"
+        )
     return tuple(labeled[i] for i in evenly_spread(len(labeled), request.images or len(labeled)))

@@ -64,7 +64,9 @@ def read_results(folder: Path) -> dict[str, Any]:
         document = json.loads(path.read_text())
         names = [system["name"] for system in document["systems"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is no result of `anyscene evaluate` ({error})") from error
+        raise DataError(
+            f"{path} is no result of `anyscene evaluate` ({error}); name the folder of a report"
+        ) from error
     if not names:
         raise DataError(f"{path} holds no systems; run `anyscene evaluate` again")
     return dict(document)

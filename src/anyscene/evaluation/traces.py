@@ -42,7 +42,7 @@ class Trace:
 
 
 def join_ends(traces: Sequence[Trace]) -> Trace:
-    """One trace from the ends of several that start alike; each end is better and costs more than the last."""
+    """One trace of the ends of several that start alike, each better and more expensive than the last."""
     first, ends = slice(0, 1), slice(-1, None)
     pieces = [(traces[0], first), *((trace, ends) for trace in traces)]
     cost, loss, counts = (

@@ -150,6 +150,6 @@ def bank_from_arrays(names: Iterable[str], arrays: Arrays) -> dict[str, FeatureS
             bank[name] = feature_set_class(name).from_arrays(under(name, arrays))
         except (TypeError, KeyError, ValueError) as error:
             raise ModelError(
-                f"the arrays of feature set '{name}' do not fit this version: {error}"
+                f"the arrays of feature set '{name}' do not fit this version ({error}); train the model anew"
             ) from error
     return bank

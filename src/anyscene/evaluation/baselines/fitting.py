@@ -78,7 +78,10 @@ def fit_baselines(
     """
     data = restrict(dataset, split)
     if missing := [half for half in ("a", "b") if half not in data.splits]:
-        raise DataError(f"{data.name} has no half '{missing[0]}', so nothing can be stacked on it honestly")
+        raise DataError(
+            f"{data.name} has no half '{missing[0]}', so baselines cannot be fitted to it honestly; "
+            "leave fsm, dcrf, him and hdcrf out of --systems"
+        )
     claim_folder(folder, data, backbone)
     wanted = [key for key in systems if not labeler_file(folder, key).exists()]
     document = read_json(folder / COSTS) if (folder / COSTS).exists() else {}
@@ -130,7 +133,7 @@ def _training_images(data: DataSet, banks: Banks, report: Report) -> list[Labele
     labeled = [i for i in range(len(scenes)) if scenes.truth(i) is not None]
     chosen = [labeled[i] for i in evenly_spread(len(labeled), MOST_IMAGES)] if labeled else []
     if len(chosen) < 2:
-        raise DataError(f"{data.name} has {len(chosen)} labeled training images; baselines need more")
+        raise DataError(f"{data.name} has {len(chosen)} labeled training images; baselines need at least 2")
     cache = FeatureCache(cache_dir() / "features")
     fold_of = stacking_folds(data)
     images: list[LabeledImage] = []

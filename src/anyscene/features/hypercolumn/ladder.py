@@ -91,7 +91,7 @@ def ladder(
     """The feature sets of these rungs; mirrored ones only if they speak: they tell trees nothing new."""
     kept = [rung for rung in rungs if speaks or not rung.mirrored]
     if not kept:
-        raise ConfigError("no rung is left: mirrored ones need a head for the classes")
+        raise ConfigError("no rung is left: mirrored ones need a head for the classes; name others")
     return {str(rung): RungScores(network, head, rung, speaks) for rung in kept}
 
 
