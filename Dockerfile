@@ -3,7 +3,7 @@
 #   docker run --rm --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \
 #     -p 127.0.0.1:8000:8000 -e ANYSCENE_TOKEN=$(openssl rand -hex 16) anyscene
 FROM python:3.11-slim AS build
-COPY pyproject.toml README.md LICENSE constraints.txt /src/
+COPY pyproject.toml README.md LICENSE NOTICE constraints.txt /src/
 COPY src /src/src
 RUN python -m venv /opt/anyscene \
  && /opt/anyscene/bin/pip install --no-cache-dir -c /src/constraints.txt "/src[server]"
