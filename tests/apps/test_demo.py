@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from anyscene.apps import demo
 from anyscene.apps.main import app
+from anyscene.marks import is_ours
 
 
 @pytest.fixture(scope="module")
@@ -15,6 +16,8 @@ def shown(model_file, tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "page"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "STREETS", "streets:10?size=96x72")
+        patch.setattr(demo, "DRIVE_FRAMES", 6)
+        patch.setattr(demo, "DRIVE_SIZE", (96, 72))
         arguments = [
             "demo",
             "-o",
@@ -32,6 +35,7 @@ def shown(model_file, tmp_path_factory):
 def test_every_picture_of_the_page_is_there(shown):
     folder, _ = shown
     pictures = re.findall(r'src="([^"]+)"', (folder / "index.html").read_text())
+    assert pictures.pop() == "stream.gif"
     assert len(pictures) == (1 + len(demo.BUDGETS)) + 2 * (2 + len(demo.BUDGETS))
     for name in pictures:
         with Image.open(folder / name) as picture:
@@ -42,13 +46,27 @@ def test_every_picture_of_the_page_is_there(shown):
 def test_budgets_times_steps_and_accuracy_are_told(shown):
     folder, output = shown
     told = json.loads((folder / "rows.json").read_text())
-    photograph, streets = (group for name, group in told.items() if name != "comment")
+    photograph, streets = (group for name, group in told.items() if name not in ("comment", "stream"))
     for group in (photograph, streets):
         assert [row["budget_ms"] for row in group["budgets"]] == list(demo.BUDGETS)
     assert all(row["accuracy"] is None for row in photograph["budgets"])
     assert 0 < streets["budgets"][-1]["accuracy"] <= 1
     assert f"{streets['budgets'][-1]['accuracy']:.1%}" in output
     assert "china.jpg" in output
+
+
+def test_a_stream_is_shown_beside_single_frames(shown):
+    folder, _ = shown
+    with Image.open(folder / "stream.gif") as moving:
+        assert moving.n_frames == 6
+        assert moving.size == (3 * 320, 240)
+        labelled = moving.convert("RGB").crop((320, 0, 960, 240))
+        assert len(labelled.getcolors(2**20)) > 2
+    assert is_ours(folder / "stream.gif")
+    told = json.loads((folder / "rows.json").read_text())["stream"]
+    assert (told["frames"], told["budget_ms"]) == (6, demo.BUDGETS[1])
+    page = (folder / "index.html").read_text()
+    assert f"{told['accuracy_alone']:.1%} frame by frame, {told['accuracy_stream']:.1%} as a stream" in page
 
 
 def test_the_curve_has_accuracy_for_streets_alone(shown):

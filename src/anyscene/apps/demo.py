@@ -27,6 +27,9 @@ PHOTOGRAPH = "china.jpg"
 
 STREETS = "streets:20?size=480x360"
 STREETS_SHOWN = 3
+DRIVE, DRIVE_FRAMES, DRIVE_SIZE = 11, 30, (480, 360)
+"""The street that is driven through, for how long, and the size of its frames."""
+
 STREETS_MODEL = "camvid"
 """The shipped model with the classes of generated streets. It has never seen a generated scene."""
 
@@ -64,11 +67,17 @@ def demo(
     model: ModelOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Label a photograph and generated streets within 2 to 100 ms each, and write a page that shows it."""
-    from anyscene.apps.demo_page import write_page
-    from anyscene.engine.loading import DEFAULT_MODEL, load
+    """Label a photograph and generated streets within 2 to 100 ms each, and write a page that shows it.
 
-    check_outputs(json, output / "index.html", *output.glob("[0-9]-[0-9]-*"))
+    A drive through a street is labelled twice, frame by frame and as a stream.
+    """
+    from anyscene.apps.demo_page import write_page
+    from anyscene.apps.demo_stream import PICTURE, label_beside, write_stream
+    from anyscene.data.streets.drive import street_drive
+    from anyscene.engine.loading import DEFAULT_MODEL
+    from anyscene.streams.engine import load
+
+    check_outputs(json, output / "index.html", output / PICTURE, *output.glob("[0-9]-[0-9]-*"))
     for_photograph, for_streets = (model, model) if model else (DEFAULT_MODEL, STREETS_MODEL)
     with busy("getting ready"):
         engines = {name: load(name) for name in {for_photograph, for_streets}}
@@ -76,13 +85,15 @@ def demo(
         _photograph(engines[for_photograph], Path(for_photograph).name),
         _streets(engines[for_streets], Path(for_streets).name),
     ]
-    write_page(output, groups, BUDGETS)
+    drive = label_beside(engines[for_streets], street_drive(DRIVE, DRIVE_FRAMES, DRIVE_SIZE), BUDGETS[1])
+    write_page(output, groups, BUDGETS, write_stream(output, drive, Path(for_streets).name))
     screen = console(json)
     for group in groups:
         screen.print(table(f"{group.title}, labelled by {group.model}", HEADERS, map(cells, group.rows)))
     screen.print(f"Open {output / 'index.html'}", markup=False, soft_wrap=True)
     emit_json(
-        {group.title: {"model": group.model, "budgets": list(group.rows)} for group in groups},
+        {group.title: {"model": group.model, "budgets": list(group.rows)} for group in groups}
+        | {"stream": drive.to_json()},
         json,
     )
 

@@ -25,8 +25,11 @@ DASHES = {"accuracy": "none", "confidence": "6 4"}
 WORDS = {"accuracy": "pixels right", "confidence": "mean confidence"}
 
 
-def write_page(folder: Path, groups: Sequence[Group], budgets: Sequence[int]) -> None:
-    """Write `index.html`, the pictures that it shows, and every labeling as a PNG of ids."""
+def write_page(folder: Path, groups: Sequence[Group], budgets: Sequence[int], stream: str) -> None:
+    """Write `index.html`, the pictures that it shows, and every labeling as a PNG of ids.
+
+    stream : the section on streams.
+    """
     sections = []
     for number, group in enumerate(groups):
         pictures = "".join(
@@ -37,7 +40,7 @@ def write_page(folder: Path, groups: Sequence[Group], budgets: Sequence[int]) ->
             f"<h2>{escape(group.title)}</h2><p>Labelled by {escape(group.model)}.</p>"
             f"{_table(group)}{pictures}"
         )
-    page = PAGE.format(chart=_chart(groups, budgets), sections="".join(sections))
+    page = PAGE.format(chart=_chart(groups, budgets), sections="".join(sections) + stream)
     with write_atomically(folder / "index.html") as file:
         file.write(page.encode())
 
@@ -136,6 +139,7 @@ PAGE = """<!doctype html>
 <style>
   body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 96em; margin: 2em auto; padding: 0 1em; }}
   figure {{ display: inline-block; margin: 0 .5em 1em 0; width: calc(25% - .7em); min-width: 15em; }}
+  figure.wide {{ width: 100%; max-width: 60em; }}
   img {{ width: 100%; display: block; }}
   figcaption {{ color: #555; }}
   td, th {{ padding: .2em 1em; text-align: right; }}
