@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.train
 
 from anyscene.learning.backbone.batches import Source, draw_batch  # noqa: E402 - needs torch
-from anyscene.learning.backbone.lessons import View, overlaps, prepare_lessons  # noqa: E402
+from anyscene.learning.backbone.lessons import Cutout, overlaps, prepare_lessons  # noqa: E402
 from anyscene.learning.backbone.losses import lesson_loss  # noqa: E402
 from anyscene.learning.backbone.network import SceneNetwork  # noqa: E402
 from anyscene.learning.backbone.part_files import Part, read_part, write_part  # noqa: E402
@@ -53,7 +53,7 @@ def test_pooling_keeps_the_mean_of_what_is_in_view(start, length, bins, cells, s
 def test_a_student_that_sees_all_at_full_size_hears_the_teachers_own_probabilities(teacher, tmp_path):
     image = noise(64, 96)
     lessons = lessons_of(teacher, [image], tmp_path / "lessons")
-    heard = lessons.seen(View(0, 0, 0, 64, 96, False), (64, 96), (16, 24), "some")
+    heard = lessons.seen(Cutout(0, 0, 0, 64, 96, False), (64, 96), (16, 24), "some")
     planes = (torch.from_numpy(image).permute(2, 0, 1)[None].float() - 127) / 128
     with torch.inference_mode():
         plain = teacher(planes, "some").softmax(1)
@@ -64,10 +64,10 @@ def test_a_student_that_sees_all_at_full_size_hears_the_teachers_own_probabiliti
 
 def test_lessons_follow_the_view(teacher, tmp_path):
     lessons = lessons_of(teacher, [noise(64, 96)], tmp_path / "lessons")
-    whole = lessons.seen(View(0, 0, 0, 64, 96, False), (64, 96), (16, 24), "some")
-    part = lessons.seen(View(0, 16, 32, 32, 48, True), (64, 96), (8, 12), "some")
+    whole = lessons.seen(Cutout(0, 0, 0, 64, 96, False), (64, 96), (16, 24), "some")
+    part = lessons.seen(Cutout(0, 16, 32, 32, 48, True), (64, 96), (8, 12), "some")
     np.testing.assert_allclose(part, whole[:, 4:12, 8:20][:, :, ::-1], atol=1e-6)
-    coarse = lessons.seen(View(0, 0, 0, 64, 96, False), (64, 96), (8, 12), "some")
+    coarse = lessons.seen(Cutout(0, 0, 0, 64, 96, False), (64, 96), (8, 12), "some")
     np.testing.assert_allclose(coarse, whole.reshape(3, 8, 2, 12, 2).mean(axis=(2, 4)), atol=1e-5)
 
 

@@ -10,9 +10,9 @@ from anyscene.data.streets.buildings import Building
 from anyscene.data.streets.camera import FRAME_HEIGHT, FRAME_WIDTH, Camera
 from anyscene.data.streets.canvas import SKY, UNLABELED, Canvas, fill, fixed_point
 from anyscene.data.streets.ground import paint_ground
-from anyscene.data.streets.layout import Plan, plan_street
+from anyscene.data.streets.layout import Street, plan_street
 from anyscene.data.streets.photograph import draw_light, expose, paint_sky
-from anyscene.data.streets.plants import Tree
+from anyscene.data.streets.plants import StreetTree
 
 # The independent streams of randomness of a scene. Whatever is drawn for one part moves no other part.
 _VIEW, _PLAN, _SKY, _GROUND, _BONNET, _SENSOR, _THINGS = range(7)
@@ -64,7 +64,7 @@ def draw_street(
     return image, canvas.truth.view(np.int8).astype(np.int16)  # as int8, UNLABELED is VOID
 
 
-def _paint_shadows(canvas: Canvas, plan: Plan) -> None:
+def _paint_shadows(canvas: Canvas, plan: Street) -> None:
     """Throw the shadows of buildings and crowns over the ground, away from the sun."""
     light = canvas.light
     if light.sun == 0:
@@ -78,7 +78,7 @@ def _paint_shadows(canvas: Canvas, plan: Plan) -> None:
             shadows.append(
                 np.array([(x0, 0, z0), (x1, 0, z1), (x1 + reach, 0, z1 + slant), (x0 + reach, 0, z0 + slant)])
             )
-        elif isinstance(thing, Tree):
+        elif isinstance(thing, StreetTree):
             angle = np.linspace(0, 2 * np.pi, 16, endpoint=False)
             x = thing.x - light.sun * light.reach * 0.6 * thing.height + thing.spread * np.cos(angle)
             z = thing.z + 0.18 * light.reach * thing.height + thing.spread * np.sin(angle)

@@ -11,12 +11,12 @@ from anyscene.data.streets.cars import SHAPES, Car
 from anyscene.data.streets.furniture import Bin, Bollard, Fence, Lamp, Sign, TrafficLight
 from anyscene.data.streets.ground import Course
 from anyscene.data.streets.people import Bicyclist, Pedestrian
-from anyscene.data.streets.plants import Hedge, Tree
+from anyscene.data.streets.plants import Hedge, StreetTree
 from anyscene.data.streets.things import Thing
 
 
 @dataclass(frozen=True)
-class Plan:
+class Street:
     """A street before it is painted.
 
     grassy: whether grass lies behind the left and the right pavement.
@@ -29,7 +29,7 @@ class Plan:
     things: list[Thing]
 
 
-def plan_street(rng: np.random.Generator) -> Plan:
+def plan_street(rng: np.random.Generator) -> Street:
     """Lay out a street; camera in the left lane, as in CamVid."""
     left, right = -rng.uniform(1.8, 4.2), rng.uniform(4.0, 8.0)
     course = Course(
@@ -59,7 +59,7 @@ def plan_street(rng: np.random.Generator) -> Plan:
     ends = (-12.0 if kinds[0] == "terrace" else -60.0, 12.0 if kinds[1] == "terrace" else 60.0)
     things += _end_of_street(rng, course, end, ends, bare)
     things += _traffic(rng, course, end)
-    return Plan(course, (kinds[0] != "terrace", kinds[1] != "terrace"), side_roads, things)
+    return Street(course, (kinds[0] != "terrace", kinds[1] != "terrace"), side_roads, things)
 
 
 def _kerb(course: Course, side: int) -> float:
@@ -145,9 +145,9 @@ def _thinning(start: float, end: float, spacing: float) -> list[float]:
     return places[:-1]
 
 
-def _tree(rng: np.random.Generator, course: Course, x: float, z: float, bare: bool) -> Tree:
+def _tree(rng: np.random.Generator, course: Course, x: float, z: float, bare: bool) -> StreetTree:
     height = float(rng.uniform(4, 11))
-    return Tree(course.at(x, z), z, height, height * float(rng.uniform(0.25, 0.42)), bare)
+    return StreetTree(course.at(x, z), z, height, height * float(rng.uniform(0.25, 0.42)), bare)
 
 
 def _roadside(rng: np.random.Generator, course: Course, side: int, end: float, bare: bool) -> list[Thing]:
@@ -205,7 +205,7 @@ def _end_of_street(
             things.append(Building((x, end + 12), (x + width, end + 12), 1, tall, across=True))
         else:
             things.append(Hedge((x, end + 12), (x + width, end + 12), float(rng.uniform(1.5, 4))))
-            things.append(Tree(x + 0.5 * width, end + 11, float(rng.uniform(6, 14)), 0.5 * width, bare))
+            things.append(StreetTree(x + 0.5 * width, end + 11, float(rng.uniform(6, 14)), 0.5 * width, bare))
         x += width
     return things
 

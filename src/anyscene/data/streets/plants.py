@@ -35,7 +35,7 @@ def leaf_color(rng: np.random.Generator) -> Color:
 
 
 @dataclass(frozen=True)
-class Tree(Spot):
+class StreetTree(Spot):
     """A trunk and a crown; bare trees are labelled over their whole crown, as people label them."""
 
     height: float

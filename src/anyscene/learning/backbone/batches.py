@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anyscene.data import VOID
 from anyscene.learning.backbone.appearance import change_appearance
-from anyscene.learning.backbone.lessons import Lessons, View
+from anyscene.learning.backbone.lessons import Cutout, Lessons
 from anyscene.learning.backbone.network import OUTPUT_STRIDE, STRIDE
 from anyscene.learning.backbone.recipe import Recipe
 
@@ -126,7 +126,7 @@ def _draw_view(
     crop: float | None,
     recipe: Recipe,
     rng: np.random.Generator,
-) -> View:
+) -> Cutout:
     """Choose a share of the image, or what has the size already."""
     height, width = whole
     if crop is None:
@@ -136,10 +136,10 @@ def _draw_view(
         shares = (crop, crop * stretch) if rng.random() < 0.5 else (crop * stretch, crop)
         tall, wide = max(1, round(height * shares[0])), max(1, round(width * shares[1]))
     top, left = int(rng.integers(height - tall + 1)), int(rng.integers(width - wide + 1))
-    return View(image, top, left, tall, wide, bool(rng.random() < 0.5))
+    return Cutout(image, top, left, tall, wide, bool(rng.random() < 0.5))
 
 
-def _show(source: Source, view: View, size: tuple[int, int]) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
+def _show(source: Source, view: Cutout, size: tuple[int, int]) -> tuple[NDArray[np.uint8], NDArray[np.int16]]:
     """Cut out what is in view of the image and of its truth, and stretch it to the size."""
     box = np.s_[view.top : view.top + view.height, view.left : view.left + view.width]
     target = (size[1], size[0])
@@ -149,7 +149,9 @@ def _show(source: Source, view: View, size: tuple[int, int]) -> tuple[NDArray[np
     return (picture[:, ::-1], marks[:, ::-1]) if view.mirrored else (picture, marks)
 
 
-def _lessons(source: Source, views: Sequence[View], size: tuple[int, int]) -> dict[str, NDArray[np.float32]]:
+def _lessons(
+    source: Source, views: Sequence[Cutout], size: tuple[int, int]
+) -> dict[str, NDArray[np.float32]]:
     """What the teacher says of the views, on the grid of the student's scores."""
     lessons = source.lessons
     if lessons is None:

@@ -29,7 +29,7 @@ from anyscene.learning.backbone.network import SceneNetwork
 
 
 @dataclass(frozen=True)
-class View:
+class Cutout:
     """The part of an image that a student sees: a box of its pixels, perhaps mirrored."""
 
     image: int
@@ -61,7 +61,7 @@ class Lessons:
         self.heads = tuple(heads)
 
     def seen(
-        self, view: View, size: tuple[int, int], grid: tuple[int, int], head: str
+        self, view: Cutout, size: tuple[int, int], grid: tuple[int, int], head: str
     ) -> NDArray[np.float32]:
         """Average the probabilities over the cells of the student's grid: float32[C, *grid].
 

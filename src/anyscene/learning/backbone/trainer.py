@@ -49,7 +49,7 @@ class Progress:
 
 
 @dataclass
-class Run:
+class TrainingState:
     """All that changes during training."""
 
     network: SceneNetwork
@@ -113,7 +113,9 @@ def _kin(name: str, classes: Mapping[str, Sequence[str]]) -> dict[str, Tensor]:
     }
 
 
-def _start(classes: Mapping[str, int], recipe: Recipe, seed: int, start: Mapping[str, Tensor] | None) -> Run:
+def _start(
+    classes: Mapping[str, int], recipe: Recipe, seed: int, start: Mapping[str, Tensor] | None
+) -> TrainingState:
     torch.manual_seed(seed)
     network = SceneNetwork(classes, recipe.drop, recipe.dropout, recipe.shape)
     if start is None:
@@ -140,11 +142,11 @@ def _start(classes: Mapping[str, int], recipe: Recipe, seed: int, start: Mapping
         lr=recipe.learning_rate,
     )
     average = {name: value.detach().clone() for name, value in network.state_dict().items()}
-    return Run(network, average, optimizer, np.random.default_rng(seed))
+    return TrainingState(network, average, optimizer, np.random.default_rng(seed))
 
 
 def _step(
-    run: Run, batch: Batch, weights: Mapping[str, Tensor], kin: Mapping[str, Tensor], recipe: Recipe
+    run: TrainingState, batch: Batch, weights: Mapping[str, Tensor], kin: Mapping[str, Tensor], recipe: Recipe
 ) -> float:
     for group in run.optimizer.param_groups:
         group["lr"] = group["share"] * _rate(run.step, recipe)
@@ -189,7 +191,7 @@ def _identity(sources: Sequence[Source], recipe: Recipe, seed: int) -> str:
     return json.dumps(run, sort_keys=True)
 
 
-def _save(run: Run, path: Path, identity: str) -> None:
+def _save(run: TrainingState, path: Path, identity: str) -> None:
     tensors = {f"network.{name}": value for name, value in run.network.state_dict().items()}
     tensors |= {f"average.{name}": value for name, value in run.average.items()}
     for index, moments in run.optimizer.state_dict()["state"].items():
@@ -203,7 +205,7 @@ def _save(run: Run, path: Path, identity: str) -> None:
         file.write(save({name: value.contiguous() for name, value in tensors.items()}, metadata))
 
 
-def _restore(run: Run, path: Path, identity: str) -> None:
+def _restore(run: TrainingState, path: Path, identity: str) -> None:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
