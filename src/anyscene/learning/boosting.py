@@ -54,7 +54,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Tree:
+class DecisionTree:
     """One fitted tree. feature, left : int32[n]. cut : uint8[n]. value : float32[n, C]."""
 
     feature: NDArray[np.int32]
@@ -78,7 +78,7 @@ class Columns:
 
 def fit_tree(
     rows: Rows, settings: BoostingSettings, random: np.random.Generator, columns: Columns | None = None
-) -> Tree:
+) -> DecisionTree:
     """Fit one tree to p − q: cuts by Newton gain, leaves by Newton steps, step length by line search."""
     count, width = rows.binned.shape
     if columns is None:
@@ -107,7 +107,7 @@ def fit_tree(
     steps = np.clip(steps, -LARGEST_STEP, LARGEST_STEP)
     slope, bend = grower_kernels.step_slopes(leaf, steps, rows.truth, rows.belief, rows.weight)
     length = float(np.clip(slope / max(bend, 1e-12), 0.0, 2.0))
-    return Tree(feature, cut, left, (steps * (settings.shrinkage * length)).astype(np.float32))
+    return DecisionTree(feature, cut, left, (steps * (settings.shrinkage * length)).astype(np.float32))
 
 
 def _draw_columns(
@@ -127,13 +127,13 @@ def boost(
     validation: Rows | None = None,
     patience: int = 5,
     columns: Columns | None = None,
-) -> list[Tree]:
+) -> list[DecisionTree]:
     """Fit trees one after another, each to what the ones before left over; `rows.belief` changes in place.
 
     With validation rows it stops when their loss has not fallen for `patience` trees, and returns the trees
     up to its lowest point; their beliefs are changed in place to those there.
     """
-    fitted: list[Tree] = []
+    fitted: list[DecisionTree] = []
     best, best_size = validation.loss() if validation else np.inf, 0
     best_belief = validation.belief.copy() if validation else None
     for _ in range(trees):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anyscene.learning import grower_kernels
 from anyscene.learning.binning import MAX_BINS, Bins
 from anyscene.learning.blending import Blend, fit_blend
-from anyscene.learning.boosting import BoostingSettings, Rows, Tree, boost
+from anyscene.learning.boosting import BoostingSettings, DecisionTree, Rows, boost
 from anyscene.learning.corpus import Corpus, Example
 from anyscene.model import kernels
 from anyscene.model.chain import PARENT_BELIEF, Chain
@@ -222,7 +222,7 @@ def _fit_learners(
     boosting: BoostingSettings,
     settings: LearnerSettings,
     random: np.random.Generator,
-) -> tuple[Blend | None, list[Tree], NDArray[np.float32]]:
+) -> tuple[Blend | None, list[DecisionTree], NDArray[np.float32]]:
     """A blend if there are sources for one, then trees, as far as held-out loss falls; held-out beliefs."""
     parts = (sample, held_out)
     beliefs = [part.belief.copy() for part in parts]  # boosting changes them
@@ -261,7 +261,7 @@ def _inputs(sample: Sample, inputs: Sequence[tuple[int, int]], sets: Sequence[st
 def flatten(
     blend: Blend | None,
     blended: Sequence[int],
-    trees: Sequence[Tree],
+    trees: Sequence[DecisionTree],
     inputs: Sequence[tuple[int, int]],
     classes: int,
 ) -> Chain:

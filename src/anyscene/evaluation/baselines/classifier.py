@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from anyscene.errors import DataError
 from anyscene.learning.binning import Bins, fit_bins
 from anyscene.learning.blending import Blend, cross_entropy
-from anyscene.learning.boosting import BoostingSettings, Rows, Tree, boost
+from anyscene.learning.boosting import BoostingSettings, DecisionTree, Rows, boost
 from anyscene.model import kernels
 from anyscene.named_arrays import Arrays
 
@@ -212,7 +212,7 @@ def _boost(
     settings: ClassifierSettings,
     random: np.random.Generator,
     left_out: Rows | None = None,
-) -> list[Tree]:
+) -> list[DecisionTree]:
     least = settings.leaf_share * len(rows.binned)
     boosting = replace(
         settings.boosting,
@@ -222,7 +222,7 @@ def _boost(
     return boost(rows, trees, boosting, random, left_out, settings.patience)
 
 
-def _classifier(trees: list[Tree], bins: Bins, start: _Start) -> RegionClassifier:
+def _classifier(trees: list[DecisionTree], bins: Bins, start: _Start) -> RegionClassifier:
     """Lay trees end to end, with thresholds for plain columns in place of bins."""
     sizes = [len(tree.feature) for tree in trees]
     roots = np.cumsum([0, *sizes])[:-1]
