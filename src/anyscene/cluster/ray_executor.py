@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyscene.cluster.dealing import Deal, Dealer
 from anyscene.cluster.executors import Executor
-from anyscene.cluster.labeler import cpu_ms
+from anyscene.cluster.labeler import OutputError, cpu_ms, node_name
 from anyscene.cluster.manifest import manifest_schema
 from anyscene.cluster.needs import require
 from anyscene.cluster.sent_model import SentModel, send_model
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 LOCAL, RUNNING = "local", "auto"
+STOPPED = "stopped"
+"""The status of a row that says why the job cannot go on."""
+
 CONNECT_SECONDS = 5.0
 
 Item = TypeVar("Item")
@@ -100,25 +103,40 @@ def on_ray(actors: int) -> Executor:
             num_cpus=1,
         )
         told_ms = 0.0
-        with _told_as_one_sentence():
-            for table in labelled.iter_batches(batch_size=None, batch_format="pyarrow"):
-                if table.num_rows:
-                    yield table.cast(manifest_schema())
-                desk.spend.remote(cpu_ms() - told_ms)
-                told_ms = cpu_ms()
+        for table in labelled.iter_batches(batch_size=None, batch_format="pyarrow"):
+            if STOPPED in table["status"].to_pylist():
+                raise OutputError(table["error"][0].as_py())
+            yield table.cast(manifest_schema())
+            desk.spend.remote(cpu_ms() - told_ms)
+            told_ms = cpu_ms()
         dealer.spent_ms = ray.get(desk.spent.remote())
 
     return run
 
 
 class _RayWorker:
-    """A worker that asks the desk before each chunk."""
+    """A worker that asks the desk before each chunk.
+
+    What must end the job is told as a row, because Ray would bury it in tracebacks.
+    """
 
     def __init__(self, work: Work, model: SentModel, desk: Any) -> None:
-        self._worker = Worker(replace(work, model=model.received()))
         self._desk = desk
+        self._fault = ""
+        try:
+            self._worker = Worker(replace(work, model=model.received()))
+        except AnysceneError as error:
+            self._fault = f"node {node_name()}: {error}"
 
     def __call__(self, batch: Mapping[str, Any]) -> pyarrow.Table:
+        if self._fault:
+            return _stopped(self._fault)
+        try:
+            return self._labelled(batch)
+        except AnysceneError as error:
+            return _stopped(str(error))
+
+    def _labelled(self, batch: Mapping[str, Any]) -> pyarrow.Table:
         import ray
 
         chunk = Chunk(*(int(batch[name][0]) for name in Chunk._fields))
@@ -130,6 +148,12 @@ class _RayWorker:
         )
         self._desk.took.remote(chunk, took)
         return table
+
+
+def _stopped(why: str) -> pyarrow.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist([{"status": STOPPED, "error": why}], manifest_schema())
 
 
 class _Desk:
@@ -171,12 +195,10 @@ def _told_as_one_sentence() -> Iterator[None]:
     try:
         yield
     except RayError as error:
-        found: BaseException | None = error
-        while found is not None and (isinstance(found, RayError) or not isinstance(found, AnysceneError)):
-            found = getattr(found, "cause", None) or found.__cause__
-        if found is None:
+        found = getattr(error, "cause", None)
+        if not isinstance(found, AnysceneError):
             raise
-        raise type(found)(str(found)) from error
+        raise found from error
 
 
 def run_on_ray(
