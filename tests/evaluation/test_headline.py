@@ -139,7 +139,9 @@ def test_step_functions():
 
 def trace(costs, accuracies):
     counts = np.stack([confusion(accuracy) for accuracy in accuracies])
-    return Trace(np.array(costs, float), np.arange(len(costs), dtype=float), counts, np.zeros(0, np.int64))
+    return Trace(
+        np.array(costs, float), np.arange(len(costs), dtype=float), counts, *2 * [np.zeros(0, np.int64)]
+    )
 
 
 def test_curves_pool_what_each_image_had_within_a_budget():

@@ -29,6 +29,7 @@ COMMAND_MODULES = (
     "explain",
     "evaluate",
     "compare",
+    "reproduce",
     "serve",
 )
 

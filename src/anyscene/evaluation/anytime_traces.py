@@ -64,24 +64,17 @@ def loss_weight(trained: TrainedModel) -> float:
     return float(trained.record.get("config", {}).get("alpha", 0.5))
 
 
-def trace_by_costs(
-    model: Model, policy: Policy, image: ScoredImage, bank: Bank, alpha: float, upfront: bool = False
-) -> Trace:
+def trace_by_costs(model: Model, policy: Policy, image: ScoredImage, bank: Bank, alpha: float) -> Trace:
     """Run a policy at the costs that the model predicts.
 
     bank : the model's feature sets, for the maps that show detail within leaves.
     alpha : the weight of impurity in the labeling loss (Eq. 3).
-    upfront : whether the whole tree is charged before the first action, as in the paper. Decisions stay the
-        same.
     """
     states, actions = [model.start()], []
     for _, action, state in walk(model, policy, image.evidence):
         states.append(state)
         actions.append(action)
-    grow = model.costs.grow
-    later = [float(grow[state.finest + 1 :].sum()) if upfront else 0.0 for state in states]
-    costs = [state.cost + more for state, more in zip(states, later, strict=True)]
-    return _trace(model, image, bank, states, costs, actions, alpha)
+    return _trace(model, image, bank, states, [state.cost for state in states], actions, alpha)
 
 
 def trace_by_clock(
@@ -125,6 +118,7 @@ def _trace(
         np.array([labeling_loss(shown, image.truth, alpha) for shown in seen]),
         np.stack(_confusions(model, image, bank, states)),
         np.array(actions, np.int64),
+        np.array([state.finest for state in states], np.int64),
     )
 
 

@@ -53,6 +53,7 @@ def _trace(image: ScoredImage, answers: Sequence[BeliefMap], costs: Sequence[flo
         np.array([loss for _, loss in scored]),
         np.stack([counts for counts, _ in scored]),
         np.zeros(0, np.int64),
+        np.zeros(0, np.int64),
     )
 
 

@@ -146,7 +146,7 @@ def _traces(
 
 
 def with_tree_first(found: Evaluation) -> Evaluation:
-    """The same runs with the whole tree charged before the first action, where layers were charged as grown."""
+    """The same runs with the whole tree charged before the first action, not layer by layer."""
     traces = _tree_first({BY_NAME[name].key: own for name, own in found.traces.items()}, found.trained)
     named = {BY_KEY[key].name: own for key, own in traces.items()}
     return replace(found, traces=named, scores=found.scores | _scores(traces))

@@ -18,7 +18,7 @@ from anyscene.evaluation.anytime_traces import loss_weight, policy_for, trace_by
 from anyscene.evaluation.baseline_traces import trace_baseline, trace_baseline_by_clock
 from anyscene.evaluation.baselines.fitted import FittedBaselines
 from anyscene.evaluation.compared_systems import BY_KEY
-from anyscene.evaluation.request import MODEL_CLOCK, UPFRONT, WALL_CLOCK
+from anyscene.evaluation.request import MODEL_CLOCK, WALL_CLOCK
 from anyscene.evaluation.scored_image import ScoredImage, prepare_image
 from anyscene.evaluation.traces import Trace, join_ends
 from anyscene.features.cache import FeatureCache
@@ -33,6 +33,7 @@ class Job:
     """What is scored, as every process needs it.
 
     indices : the positions of the images in the split. work : the folder that traces are kept in.
+    upfront : whether the tree grows before the first action; by the wall clock only.
     baselines : the folder of the fitted baselines, if any are wanted.
     """
 
@@ -42,7 +43,7 @@ class Job:
     work: Path
     indices: tuple[int, ...]
     clock: str
-    segmentation: str
+    upfront: bool
     baselines: Path | None
 
     @cached_property
@@ -85,19 +86,18 @@ class ImageTracer:
 
     def _anytime(self, system: str, index: int, image: ScoredImage) -> Trace:
         trained, alpha = self._trained, loss_weight(self._trained)
-        upfront = self._job.segmentation == UPFRONT
         if system == "dnmd":
             plans = [StaticPolicy(plan.actions) for plan in trained.plans]
-            return join_ends([self._by_policy(plan, image, alpha, upfront) for plan in plans])
+            return join_ends([self._by_policy(plan, image, alpha) for plan in plans])
         policy = policy_for(system, trained, image, self._bank, index)
-        return self._by_policy(policy, image, alpha, upfront)
+        return self._by_policy(policy, image, alpha)
 
-    def _by_policy(self, policy: Policy, image: ScoredImage, alpha: float, upfront: bool) -> Trace:
+    def _by_policy(self, policy: Policy, image: ScoredImage, alpha: float) -> Trace:
         """Run a policy by the clock that was asked for."""
         if self._job.clock == MODEL_CLOCK:
-            return trace_by_costs(self._trained.model, policy, image, self._bank, alpha, upfront)
+            return trace_by_costs(self._trained.model, policy, image, self._bank, alpha)
         engine = Engine(replace(self._learned, policy=policy), self._local_costs, self._bank)
-        return trace_by_clock(engine, image, self._bank, alpha, upfront)
+        return trace_by_clock(engine, image, self._bank, alpha, self._job.upfront)
 
     @cached_property
     def _learned(self) -> Learned:

@@ -85,7 +85,7 @@ def _key(job: Job, system: str) -> str:
     """A hash of all that a system's traces depend on, so that stale ones are not found."""
     facts = [anyscene.__version__, str(PAINTING_VERSION), job.data, job.split, str(job.indices), job.clock]
     if BY_KEY[system].anytime:
-        facts += [job.model_hash, job.segmentation]
+        facts += [job.model_hash, str(job.upfront)]
     elif job.baselines:
         facts.append(FittedBaselines.fingerprint(job.baselines, system))
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]

@@ -24,12 +24,14 @@ class Trace:
     counts : int64[K, C, C + 1], a confusion matrix for each step, see `metrics`.
     actions : int64[K - 1] for anytime systems, whose first step is the prior: the actions taken, or the plans
         if the deadline is known. Empty for other systems.
+    grown : int64[K] for anytime systems, the finest layer of the tree that there was. Empty for others.
     """
 
     cost: NDArray[np.float64]
     loss: NDArray[np.float64]
     counts: Counts
     actions: NDArray[np.int64]
+    grown: NDArray[np.int64]
 
     def last_within(self, budgets: NDArray[np.float64]) -> NDArray[np.int64]:
         """The last step that ends within each budget; the first where none does."""
@@ -45,16 +47,25 @@ def join_ends(traces: Sequence[Trace]) -> Trace:
     """One trace of the ends of several that start alike, each better and more expensive than the last."""
     first, ends = slice(0, 1), slice(-1, None)
     pieces = [(traces[0], first), *((trace, ends) for trace in traces)]
-    cost, loss, counts = (
+    cost, loss, counts, grown = (
         np.concatenate([getattr(trace, part)[at] for trace, at in pieces])
-        for part in ("cost", "loss", "counts")
+        for part in ("cost", "loss", "counts", "grown")
     )
-    return Trace(np.maximum.accumulate(cost), loss, counts, np.arange(len(traces)))
+    return Trace(np.maximum.accumulate(cost), loss, counts, np.arange(len(traces)), grown)
 
 
 def priced_anew(trace: Trace, costs: NDArray[np.float64]) -> Trace:
     """A trace by deadline with other costs of its plans, float64[K - 1] milliseconds."""
     return replace(trace, cost=np.maximum.accumulate(np.concatenate([trace.cost[:1], costs])))
+
+
+def charged_upfront(trace: Trace, grow: NDArray[np.float64]) -> Trace:
+    """An anytime trace whose costs begin with the whole tree, as in the paper; its decisions stay the same.
+
+    grow : float64[L], the milliseconds that each layer takes to grow.
+    """
+    later = np.append(np.cumsum(grow[:0:-1])[::-1], 0.0)
+    return replace(trace, cost=np.maximum.accumulate(trace.cost + later[trace.grown]))
 
 
 def count_by_region(truth: NDArray[np.int64], labels: NDArray[np.integer]) -> Counts:
@@ -80,10 +91,11 @@ def save_traces(path: Path, traces: Sequence[Trace]) -> None:
 
 
 def load_traces(path: Path) -> list[Trace] | None:
-    """The traces that `save_traces` wrote; None when there is no such file, or one that is cut short."""
+    """The traces that `save_traces` wrote; None when there is no such file, or one that lacks something."""
     try:
         arrays: dict[str, NDArray[Any]] = load_file(path)
-    except (OSError, SafetensorError):
+        names = [part.name for part in fields(Trace)]
+        count = len({key.partition("/")[0] for key in arrays})
+        return [Trace(**{name: arrays[f"{i}/{name}"] for name in names}) for i in range(count)]
+    except (OSError, SafetensorError, KeyError):
         return None
-    count = len(arrays) // len(fields(Trace))
-    return [Trace(**{part.name: arrays[f"{i}/{part.name}"] for part in fields(Trace)}) for i in range(count)]

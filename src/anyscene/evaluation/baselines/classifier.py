@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from anyscene.errors import DataError
 from anyscene.learning.binning import Bins, fit_bins
 from anyscene.learning.blending import Blend, cross_entropy
-from anyscene.learning.boosting import BoostingSettings, DecisionTree, Rows, boost
+from anyscene.learning.boosting import BoostingSettings, DecisionTree, Rows, boost, lay_end_to_end
 from anyscene.model import kernels
 from anyscene.named_arrays import Arrays
 
@@ -224,21 +224,16 @@ def _boost(
 
 def _classifier(trees: list[DecisionTree], bins: Bins, start: _Start) -> RegionClassifier:
     """Lay trees end to end, with thresholds for plain columns in place of bins."""
-    sizes = [len(tree.feature) for tree in trees]
-    roots = np.cumsum([0, *sizes])[:-1]
-    feature = np.concatenate([np.zeros(0, np.int32), *(tree.feature for tree in trees)])
-    cut = np.concatenate([np.zeros(0, np.uint8), *(tree.cut for tree in trees)])
-    lefts = [np.where(tree.left >= 0, tree.left + root, -1) for tree, root in zip(trees, roots, strict=True)]
-    left = np.concatenate([np.zeros(0, np.int32), *lefts]).astype(np.int32)
-    threshold = np.where(left >= 0, bins.edges[feature, np.minimum(cut, bins.edges.shape[1] - 1)], 0)
-    values = [np.zeros((0, len(start.blend.bias)), np.float32), *(tree.value for tree in trees)]
+    nodes, roots = lay_end_to_end(trees, len(start.blend.bias))
+    edges = bins.edges[nodes.feature, np.minimum(nodes.cut, bins.edges.shape[1] - 1)]
+    threshold = np.where(nodes.left >= 0, edges, 0)
     return RegionClassifier(
         start.blend.bias,
         start.opinions,
         start.blend.weight,
-        feature.astype(np.int32),
+        nodes.feature,
         threshold.astype(np.float32),
-        left,
-        np.ascontiguousarray(np.concatenate(values)),
-        roots.astype(np.int32),
+        nodes.left,
+        nodes.value,
+        roots,
     )

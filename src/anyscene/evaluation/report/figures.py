@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from anyscene import metrics
 from anyscene.errors import ConfigError
 from anyscene.evaluation.compared_systems import BY_NAME
-from anyscene.evaluation.scores import Curve, Scores, budget_grid
+from anyscene.evaluation.scores import Curve, Scores, budget_grid, first_cost, point_at
 from anyscene.evaluation.traces import Trace
 from anyscene.files import write_atomically
 
@@ -35,6 +35,9 @@ STYLE = {
 }
 BEHIND = {"RS": 1.2, "D-M": 1.6, "Oracle": 1.6}
 """Lines that others should stand out from are thinner."""
+
+PARTS = (0.25, 0.5)
+"""The parts of S-M's cost at which it is compared with D-NM, as in the paper's figures 3 (b) and 4 (b, d)."""
 
 FOCUS = 0.75
 """Figures show anytime systems from this share of their way on."""
@@ -149,8 +152,29 @@ def _share_of_him(axes: Any, scores: Mapping[str, Scores]) -> None:
         else:
             axes.plot(cost, value, "o-", color=color, markersize=3.5, linewidth=1, label=name)
     axes.axhline(100, color="#8c959f", linewidth=0.8)
+    if "D-NM" in scores and "S-M" in scores:
+        for ours, theirs, accuracy in equal_accuracies(scores["D-NM"], scores["S-M"]):
+            ends, level = [100 * ours / him.cost_ms, 100 * theirs / him.cost_ms], 100 * accuracy / best
+            axes.plot(ends, [level, level], "k:", linewidth=1)
+            for end, side in zip(ends, ("right", "left"), strict=True):
+                axes.annotate(f" {end:.0f} % ", (end, level), fontsize=8.5, ha=side, va="bottom")
     axes.set(xlim=(0, 105), ylim=(70, 103), xlabel="% of HIM's cost", ylabel="% of HIM's pixel accuracy")
     axes.legend(loc="lower right", ncols=2, fontsize=9)
+
+
+def equal_accuracies(ours: Scores, static: Scores) -> list[tuple[float, float, float]]:
+    """What each pays for the same: (our cost, S-M's cost, accuracy) where S-M has spent parts of its cost."""
+    pairs = []
+    for part in PARTS:
+        point = point_at(static.curve, part * static.cost_ms)
+        if point is None:
+            continue
+        accuracy = float(point.pixel[0])
+        found = first_cost(ours.curve.cost, ours.curve.pixel, accuracy)
+        theirs = first_cost(static.curve.cost, static.curve.pixel, accuracy)
+        if found is not None and theirs is not None:
+            pairs.append((found, theirs, accuracy))
+    return pairs
 
 
 def _gap_to_static(axes: Any, traces: Mapping[str, Sequence[Trace]]) -> None:

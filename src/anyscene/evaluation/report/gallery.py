@@ -24,6 +24,7 @@ from anyscene.features import Bank
 from anyscene.features.cache import FeatureCache
 from anyscene.files import cache_dir
 from anyscene.model.actions import Pool
+from anyscene.model.state import State
 from anyscene.modelfile import TrainedModel
 from anyscene.painting.leaves import Painter
 from anyscene.policy.policies import StaticPolicy
@@ -54,15 +55,15 @@ class Gallery:
     def strip(self, scene: Scene, trace: Trace, budgets: Sequence[float]) -> str:
         """The image, its labels within each budget, its truth, side by side."""
         classes = self._trained.classes
-        cells = [_cell(_photo(scene.image), "image", scene.id)]
+        cells = [cell(photo(scene.image), "image", scene.id)]
         for budget, moment in zip(budgets, self._moments(scene, trace, budgets), strict=True):
             steps = "".join(f"<li>{escape(action)}</li>" for action in moment.actions)
             words = f"{100 * moment.accuracy:.1f} % right after {moment.cost:.1f} ms"
             list_of_steps = f"<ol>{steps}</ol>" if steps else ""
             title = f"within {budget:.3g} ms"
-            cells.append(_cell(_map(moment.labels, classes), title, words, list_of_steps))
+            cells.append(cell(label_map(moment.labels, classes), title, words, list_of_steps))
         assert scene.truth is not None
-        cells.append(_cell(_map(scene.truth, classes), "truth", "black: unknown"))
+        cells.append(cell(label_map(scene.truth, classes), "truth", "black: unknown"))
         return f'<div class="strip">{"".join(cells)}</div>'
 
     def errors(self, scene: Scene, trace: Trace) -> str:
@@ -74,24 +75,29 @@ class Gallery:
         marked = scene.image // 3 + 110
         marked[wrong] = (209, 36, 47)
         cells = (
-            _cell(_photo(scene.image), scene.id, ""),
-            _cell(_map(moment.labels, classes), "labels", f"{100 * moment.accuracy:.1f} % right"),
-            _cell(_map(scene.truth, classes), "truth", ""),
-            _cell(_photo(marked.astype(np.uint8)), "errors", f"{100 * wrong.mean():.1f} % of the image"),
+            cell(photo(scene.image), scene.id, ""),
+            cell(label_map(moment.labels, classes), "labels", f"{100 * moment.accuracy:.1f} % right"),
+            cell(label_map(scene.truth, classes), "truth", ""),
+            cell(photo(marked.astype(np.uint8)), "errors", f"{100 * wrong.mean():.1f} % of the image"),
         )
         return f'<div class="strip">{"".join(cells)}</div>'
 
-    def _moments(self, scene: Scene, trace: Trace, budgets: Sequence[float]) -> list[Moment]:
+    def replay(self, scene: Scene, trace: Trace) -> tuple[ScoredImage, list[State]]:
+        """An image, and the states that the actions of a trace lead through."""
         image = prepare_image(scene, self._bank, len(self._trained.classes), self._cache)
         model = self._trained.model
-        replay = StaticPolicy(tuple(trace.actions.tolist()))
-        states = [model.start(), *(state for _, _, state in walk(model, replay, image.evidence))]
+        policy = StaticPolicy(tuple(trace.actions.tolist()))
+        return image, [model.start(), *(state for _, _, state in walk(model, policy, image.evidence))]
+
+    def _moments(self, scene: Scene, trace: Trace, budgets: Sequence[float]) -> list[Moment]:
+        image, states = self.replay(scene, trace)
+        model = self._trained.model
         moments, before = [], 0
         for step in trace.last_within(np.array(budgets)).tolist():
             seen = model.shown(states[step], image.evidence)
             actions = _words(trace.actions[before:step].tolist(), model.pool)
             accuracy = metrics.pixel_accuracy(trace.counts[step])
-            painted = _painter(image, seen.nodes)(seen.labels.astype(np.int16))
+            painted = painter(image, seen.nodes)(seen.labels.astype(np.int16))
             moments.append(Moment(float(trace.cost[step]), accuracy, painted, actions))
             before = step
         return moments
@@ -118,22 +124,26 @@ def _words(actions: Sequence[int], pool: Pool) -> tuple[str, ...]:
     return tuple(name if times == 1 else f"{name}, {times} times" for name, times in words)
 
 
-def _painter(image: ScoredImage, leaves: NDArray[np.int32]) -> Painter:
+def painter(image: ScoredImage, leaves: NDArray[np.int32]) -> Painter:
+    """Paints values of leaves at the size of the image."""
     height, width = image.scene.image.shape[:2]
     return Painter(image.tree, image.evidence.tree, leaves, (height, width))
 
 
-def _cell(shown: str, title: str, words: str, more: str = "") -> str:
+def cell(shown: str, title: str, words: str, more: str = "") -> str:
+    """One picture of a strip, with words below it."""
     return f"<div>{shown}<b>{escape(title)}</b>{escape(words)}{more}</div>"
 
 
-def _photo(image: NDArray[np.uint8]) -> str:
+def photo(image: NDArray[np.uint8]) -> str:
+    """A photo, shrunk, for the page."""
     made = io.BytesIO()
     Image.fromarray(_small(image, cv2.INTER_AREA)).save(made, "JPEG", quality=82)
     return picture(made.getvalue(), "jpeg", "")
 
 
-def _map(labels: NDArray[np.int16], classes: Classes) -> str:
+def label_map(labels: NDArray[np.int16], classes: Classes) -> str:
+    """A label map, shrunk, for the page; black is unknown."""
     colors = np.vstack([classes.palette, [(0, 0, 0)]]).astype(np.uint8)
     small = _small(labels, cv2.INTER_NEAREST)
     made = io.BytesIO()
