@@ -114,6 +114,12 @@ def server(servers, model_file):
     return servers.start(models={"small": str(model_file)}, limits={**PATIENT, **limits})
 
 
+@pytest.fixture(scope="module")
+def nobody_else():
+    """Budgets are shared with those who came within the last two seconds."""
+    time.sleep(2.5)
+
+
 @pytest.fixture(scope="session")
 def guarded(servers, model_file):
     """A server with a token, a proxy's name, a foreign site that may use it, and two live streams at most."""

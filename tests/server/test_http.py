@@ -1,6 +1,5 @@
 import json
 import re
-import time
 from io import BytesIO
 
 import httpx
@@ -16,9 +15,7 @@ def label(server, data, query="", **headers):
     return httpx.post(f"{server.url}/v1/label{query}", content=data, headers=named, timeout=30)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _nobody_else_came_of_late():
-    time.sleep(2.5)  # budgets are shared with those who came within the last two seconds
+pytestmark = pytest.mark.usefixtures("nobody_else")
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import pytest
 httpclient = pytest.importorskip("tritonclient.http", reason="tritonclient[http] is not installed")
 from tritonclient.utils import InferenceServerException  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("nobody_else")
+
 
 @pytest.fixture
 def client(server):
