@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,3 +153,17 @@ def boost(
         return fitted
     validation.belief[:] = best_belief
     return fitted[:best_size]
+
+
+def lay_end_to_end(trees: Sequence[DecisionTree], classes: int) -> tuple[DecisionTree, NDArray[np.int32]]:
+    """Return the nodes of all trees as if they were one, one tree after the other, and each tree's root."""
+    sizes = np.array([len(tree.feature) for tree in trees], np.int64)
+    roots = np.cumsum(sizes) - sizes
+    none = np.zeros(0, np.int32)
+    no_tree = DecisionTree(none, none.astype(np.uint8), none, np.zeros((0, classes), np.float32))
+    feature, cut, left, value = (
+        np.concatenate([getattr(tree, part) for tree in (no_tree, *trees)])
+        for part in ("feature", "cut", "left", "value")
+    )
+    left = np.where(left >= 0, left + np.repeat(roots, sizes), -1).astype(np.int32)
+    return DecisionTree(feature, cut, left, value), roots.astype(np.int32)

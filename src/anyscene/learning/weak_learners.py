@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anyscene.learning import grower_kernels
 from anyscene.learning.binning import MAX_BINS, Bins
 from anyscene.learning.blending import Blend, fit_blend
-from anyscene.learning.boosting import BoostingSettings, DecisionTree, Rows, boost
+from anyscene.learning.boosting import BoostingSettings, DecisionTree, Rows, boost, lay_end_to_end
 from anyscene.learning.corpus import Corpus, Example
 from anyscene.model import kernels
 from anyscene.model.chain import PARENT_BELIEF, Chain
@@ -266,37 +266,27 @@ def flatten(
     classes: int,
 ) -> Chain:
     """Lay the learners end to end; inputs that no tree looks at are dropped."""
-    sizes = np.array([len(tree.feature) for tree in trees], np.int64)
-    roots = np.cumsum(sizes) - sizes
-    node_feature, node_left, cut, value = (
-        np.concatenate([getattr(tree, part) for tree in trees] or [empty])
-        for part, empty in (
-            ("feature", np.zeros(0, np.int32)),
-            ("left", np.zeros(0, np.int32)),
-            ("cut", np.zeros(0, np.uint8)),
-            ("value", np.zeros((0, classes), np.float32)),
-        )
-    )
-    inner = node_left >= 0
-    used, feature = np.unique(node_feature[inner], return_inverse=True)
+    nodes, roots = lay_end_to_end(trees, classes)
+    inner = nodes.left >= 0
+    used, of_inner = np.unique(nodes.feature[inner], return_inverse=True)
     source = np.array([inputs[i][0] for i in used], np.int16)
-    node_feature[:] = 0
-    node_feature[inner] = feature
-    threshold = cut.astype(np.float32)
+    feature = np.zeros(len(inner), np.int32)
+    feature[inner] = of_inner
+    threshold = nodes.cut.astype(np.float32)
     of_belief = np.zeros(len(inner), np.bool_)
-    of_belief[inner] = source[feature] == PARENT_BELIEF
-    threshold[of_belief] = BELIEF_BINS.edges[0, np.minimum(cut[of_belief], MAX_BINS - 2)]
+    of_belief[inner] = source[of_inner] == PARENT_BELIEF
+    threshold[of_belief] = BELIEF_BINS.edges[0, np.minimum(nodes.cut[of_belief], MAX_BINS - 2)]
     return Chain(
         blend_source=np.array(blended if blend else (), np.int16),
         blend_weight=blend.weight if blend else np.zeros(0, np.float32),
         blend_bias=blend.bias if blend else np.zeros(classes, np.float32),
         source=source,
         column=np.array([inputs[i][1] for i in used], np.int32),
-        feature=node_feature.astype(np.int32),
+        feature=feature,
         threshold=threshold,
-        left=np.where(inner, node_left + np.repeat(roots, sizes), -1).astype(np.int32),
-        value=np.ascontiguousarray(value),
-        roots=roots.astype(np.int32),
+        left=nodes.left,
+        value=nodes.value,
+        roots=roots,
     )
 
 
