@@ -1,13 +1,15 @@
 """What the tests of large jobs share: pictures, the command, and a Ray cluster of two nodes."""
 
 import json
+from importlib.util import find_spec
 
-import pyarrow.dataset
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
 from anyscene.apps.main import app
+
+collect_ignore_glob = [] if find_spec("pyarrow") else ["test_*.py"]  # pip install 'anyscene[ray]'
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +40,8 @@ def label(model_file, engine):
 @pytest.fixture
 def records():
     """Read the whole manifest of a job's output, as one table."""
+
+    import pyarrow.dataset
 
     def read(output):
         return pyarrow.dataset.dataset(output / "manifest", format="parquet").to_table()
