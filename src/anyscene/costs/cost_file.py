@@ -37,7 +37,7 @@ def measure_costs(bank: Bank, data: DataSet) -> dict[str, Any]:
 
 
 def read_costs(path: str | Path) -> Any:
-    """A cost file; anything wrong with it is one sentence."""
+    """Read a cost file; an error says in one sentence what is wrong with it."""
     try:
         return json.loads(Path(path).read_text())
     except (OSError, ValueError) as error:

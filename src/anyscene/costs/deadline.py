@@ -58,7 +58,7 @@ FIXED_SHARE = 0.4
 
 
 class Limits(NamedTuple):
-    """The typical milliseconds that may be spent, so that the time there is is hardly ever exceeded.
+    """The typical milliseconds that may be spent so that the deadline is hardly ever missed.
 
     update, split : on an action of that kind, with time kept back for painting any state.
     plan : on the rest of a plan, painting included.

@@ -49,7 +49,7 @@ def calibrate(bank: Bank, quick: bool = False) -> CostModel:
 
 
 def calibration_images(scenes: int, seed: int, sizes: Sequence[tuple[int, int]] = SIZES) -> list[Image]:
-    """So many generated scenes of every size."""
+    """Generate this many scenes of every size."""
     specs = [f"streets:{scenes}?size={width}x{height}&seed={seed}" for width, height in sizes]
     return [scene.image for spec in specs for scene in open_data(spec).split("all")]
 

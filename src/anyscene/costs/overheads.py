@@ -24,7 +24,7 @@ TREES, INPUTS, ACTIONS = 20, 24, 64
 """Weak learners of the made-up chain, their inputs, and actions of the pool: as in a usual model."""
 
 DEPTH = 4
-"""Of the trees that are timed: as deep as weak learners usually are. Stumps would take half of the time."""
+"""Depth of the trees that are timed, that of usual weak learners. Stumps would take half of the time."""
 
 ROUNDS = 15
 """How often each step is timed."""

@@ -63,8 +63,8 @@ def work_of(stage: Stage, frame: Size) -> Work:
 class PlanPrices:
     """What plans typically take on a machine; whatever does not depend on the frame is worked out once.
 
-    What a split opens depends on the image, and a calibration sees few of them: a plan with splits takes no
-    less than by the model, whose costs are means over many, at the pace that plans have here.
+    What a split opens depends on the image, and a calibration sees few images. So a plan with splits counts
+    at least as much as by the model, whose costs are means over many images, scaled to this machine.
     """
 
     def __init__(self, plans: Sequence[Plan], pool: Pool, calibration: CostModel) -> None:

@@ -61,7 +61,7 @@ def shipped_models() -> dict[str, Path]:
 
 
 def find_model(model: str | Path | None) -> Path:
-    """Return the file of a model that is given by its name or by its path; None: of the default one."""
+    """Return the file of a model that is given by its name or path; None stands for the default model."""
     model = DEFAULT_MODEL if model is None else model
     shipped = shipped_models()
     if str(model) in shipped:

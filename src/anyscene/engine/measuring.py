@@ -78,7 +78,7 @@ def with_own_steps(
     chooser = PolicyChooser(model, policy, LocalCosts(model.costs, base))
 
     def walk_again(image: Image, new_policy: Callable[[], Policy]) -> list[list[Taken]]:
-        """The same walk several times over: what disturbs one of them is told from what is slow."""
+        """Walk the same way several times, to tell a disturbance from a slow step."""
         return [_walk(model, chooser, bank, image, new_policy()) for _ in range(rounds)]
 
     def at_random(seed: int) -> Callable[[], Policy]:
@@ -146,7 +146,7 @@ def _walk(model: Model, chooser: Chooser, bank: Bank, image: Image, policy: Poli
 
 
 def _decisions(model: Model, chooser: Chooser, evidence: LazyEvidence, rounds: int) -> list[Charge]:
-    """Measure deciding in states of more and more leaves, all that there can be in the last."""
+    """Measure deciding in states of more and more leaves, up to all that there can be."""
     state, charges = model.start(), []
     for layer in range(evidence.layer_count):
         if layer:
@@ -194,7 +194,7 @@ def _paint_confidence(sides: tuple[int, int], classes: int) -> Charge:
 
 
 def _paint_outlines(sides: tuple[int, int], regions: int) -> Charge:
-    """Measure labels along a large image's own outlines, between so many regions down and across."""
+    """Measure labels along a large image's own outlines, between this many regions down and across."""
     image = np.random.default_rng(0).integers(0, 256, (*sides, 3), dtype=np.uint8)
     frame = working_frame(image)
     rows, columns = (np.arange(side) * regions // side for side in frame.shape[:2])
@@ -228,7 +228,7 @@ def _whole_actions(taken: Sequence[Taken], model: Model, steps: CostModel, bank:
 
 
 def _exceeding(typical: NDArray[np.float64], actual: NDArray[np.float64]) -> StepCost:
-    """By what actions exceed what is typical of them: a factor, which long ones need, and some milliseconds.
+    """How far actions exceed what is typical: by a factor, which long ones need, and some milliseconds.
 
     The shortest vary most.
     """

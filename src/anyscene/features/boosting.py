@@ -16,7 +16,7 @@ from anyscene.named_arrays import Arrays
 DEEPEST = 16
 MOST_TREES = 10_000
 LARGEST = 1e6
-"""Bounds for classifiers from files: how deep trees are, and how large scores."""
+"""Bounds of classifiers from files: the depth of trees, and the size of scores."""
 
 SHRINKAGE = 0.4
 """Share of each tree's Newton step that is taken, so that later trees can correct it."""

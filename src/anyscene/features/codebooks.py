@@ -17,7 +17,7 @@ MOST_WORDS = 256
 """Words are named by bytes."""
 
 LARGEST = 1e6
-"""Numbers of a word; the squares of larger ones could overflow."""
+"""The largest number in a word from a file; the squares of larger ones could overflow."""
 
 
 def learn_codebook(samples: Vectors, words: int, rng: np.random.Generator) -> Vectors:

@@ -17,7 +17,7 @@ from anyscene.features.view import View
 from anyscene.named_arrays import Arrays
 
 FILTERS, TREES, DEPTH = 120, 24, 4
-"""Of the classifier of surfaces: few, since three surfaces are easy to tell apart."""
+"""The size of the classifier of surfaces: small, since three surfaces are easy to tell apart."""
 
 SHAPE_COLUMNS = 10
 SCENE_COLUMNS = len(SURFACES) + 3

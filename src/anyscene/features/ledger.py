@@ -44,7 +44,7 @@ class Charge:
 class Ledger:
     """The charges on one image, in the order in which the work ended.
 
-    clock : in seconds. CPU time, which it takes a call into the kernel to tell, where charges are compared.
+    clock : gives seconds. CPU time is fair where charges are compared, but takes a call into the kernel.
     """
 
     clock: Callable[[], float] = time.thread_time

@@ -18,7 +18,7 @@ CELLS = (24, 32)
 """Rows and columns of the map. A finer map is no better: outlines differ from picture to picture."""
 
 MOST_CELLS = 512
-"""Along a side of a map that comes from a file."""
+"""The most cells along a side of a map that comes from a file."""
 
 PRIOR_PICTURES = 4.0
 """Pictures with the same frequencies everywhere that are added to those seen, so that no cell is too sure."""

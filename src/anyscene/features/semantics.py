@@ -15,7 +15,7 @@ from anyscene.features.view import View
 from anyscene.named_arrays import Arrays
 
 FILTERS, TREES, DEPTH = 400, 80, 6
-"""Of the classifier of classes."""
+"""The size of the classifier of classes."""
 
 
 @register

@@ -1,1 +1,1 @@
-"""The dynamic hierarchical model: state, actions, beliefs, loss, policies, and the model file."""
+"""The dynamic hierarchical model: state, actions and their transitions, loss, and what actions cost."""

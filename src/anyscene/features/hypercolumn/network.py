@@ -20,7 +20,7 @@ FOREIGN = f"{NETWORK}/foreign"
 """Array that a model file has if its head scores other classes than the model's: how many they are."""
 
 LARGEST_WEIGHT = 1e6
-"""Of a head; larger ones could only overflow."""
+"""The largest weight of a head in a file; larger ones could only overflow."""
 
 
 @dataclass(frozen=True, eq=False)
