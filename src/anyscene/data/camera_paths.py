@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.data.classes import VOID
-from anyscene.data.clips import Clip
+from anyscene.data.clips import Clip, DrawnFrames
 from anyscene.data.scenes import Scene
 
 MOTIONS = ("still", "pan", "zoom", "shake", "cut")
@@ -91,7 +91,7 @@ def _to_and_fro(position: NDArray[Any], room: float) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False)
-class PathFrames(Sequence[Scene]):
+class PathFrames(DrawnFrames):
     """The frames that a camera on a path over a still sees, each drawn when it is asked for.
 
     noise_seed : frames of equal index and seed have equal noise.
@@ -104,23 +104,15 @@ class PathFrames(Sequence[Scene]):
     def __len__(self) -> int:
         return len(self.path)
 
-    @overload
-    def __getitem__(self, index: int) -> Scene: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Scene]: ...
-    def __getitem__(self, index: int | slice) -> Scene | list[Scene]:
-        if isinstance(index, slice):
-            return [self[turn] for turn in range(*index.indices(len(self)))]
-        window, turn = self.path[index], range(len(self))[index]
+    def draw(self, turn: int) -> Scene:
+        """Draw what the camera sees there."""
+        window = self.path[turn]
         image = _warp(self.still.image, window, cv2.INTER_LINEAR, 0)
         noise = np.random.default_rng([self.noise_seed, turn]).normal(0, NOISE, image.shape)
         noisy = np.clip(np.rint(image + noise), 0, 255).astype(np.uint8)
         truth = self.still.truth
         seen = None if truth is None else _warp(truth, window, cv2.INTER_NEAREST, VOID)
         return Scene(f"{self.still.id}+{turn}", noisy, seen)
-
-    def __iter__(self) -> Iterator[Scene]:
-        return (self[turn] for turn in range(len(self)))
 
 
 def _warp(values: NDArray[Value], window: Window, method: int, beyond: int) -> NDArray[Value]:

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from anyscene.data.scenes import Scene, SceneList
 from anyscene.errors import DataError
 
 RECORDED = "recorded"
 FRAME_NUMBER = re.compile(r"(.*?)([0-9]+)$")
+
+
+class DrawnFrames(Sequence[Scene], ABC):
+    """Frames that are drawn each time one is asked for."""
+
+    @abstractmethod
+    def draw(self, turn: int) -> Scene:
+        """Draw the frame at a place from 0 on."""
+
+    @overload
+    def __getitem__(self, index: int) -> Scene: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Scene]: ...
+    def __getitem__(self, index: int | slice) -> Scene | list[Scene]:
+        turns = range(len(self))[index]
+        return self.draw(turns) if isinstance(turns, int) else [self.draw(turn) for turn in turns]
+
+    def __iter__(self) -> Iterator[Scene]:
+        return (self.draw(turn) for turn in range(len(self)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
 
-from anyscene.data.clips import Clip
+from anyscene.data.clips import Clip, DrawnFrames
 from anyscene.data.scenes import Scene
 from anyscene.data.streets.camera import FRAME_HEIGHT, FRAME_WIDTH
 from anyscene.data.streets.drawing import draw_street
@@ -21,8 +19,8 @@ def street_drive(seed: int, length: int = 30, size: tuple[int, int] = (FRAME_WID
 
 
 @dataclass(frozen=True)
-class DriveFrames(Sequence[Scene]):
-    """The frames of a drive, each drawn when it is asked for."""
+class DriveFrames(DrawnFrames):
+    """The frames of a drive."""
 
     seed: int
     length: int
@@ -31,17 +29,8 @@ class DriveFrames(Sequence[Scene]):
     def __len__(self) -> int:
         return self.length
 
-    @overload
-    def __getitem__(self, index: int) -> Scene: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Scene]: ...
-    def __getitem__(self, index: int | slice) -> Scene | list[Scene]:
-        if isinstance(index, slice):
-            return [self[turn] for turn in range(*index.indices(len(self)))]
-        turn = range(self.length)[index]
+    def draw(self, turn: int) -> Scene:
+        """Draw what is seen there."""
         forward = turn * METRES_PER_SECOND / FRAMES_PER_SECOND
         image, truth = draw_street(self.seed, self.size, forward, turn)
         return Scene(f"street {self.seed}+{turn}", image, truth)
-
-    def __iter__(self) -> Iterator[Scene]:
-        return (self[turn] for turn in range(self.length))
