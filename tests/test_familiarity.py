@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 import anyscene
 from anyscene.apps.main import app
-from anyscene.engine.loading import familiarity_for, find_model
-from anyscene.familiarity import WARNING, Familiarity, describe, fit_familiarity
+from anyscene.engine.loading import familiarity_for, find_model, learned_for
+from anyscene.familiarity import WARNING, Familiarity, describe, fit_usual
+from anyscene.features.hypercolumn.ladder import glance_at
 from anyscene.modelfile import load_model
 
 
@@ -52,20 +53,41 @@ def test_any_image_has_a_familiarity_between_0_and_1(image):
 
 def test_it_is_kept_in_arrays():
     random = np.random.default_rng(0)
-    size = len(describe(np.zeros((1, 1, 3), np.uint8)))
-    known = fit_familiarity([random.normal(size=size) for _ in range(300)])
-    again = Familiarity.from_arrays(known.to_arrays())
-    for _ in range(20):
-        one = random.normal(size=size)
-        assert again.of(one) == pytest.approx(known.of(one), abs=0.05)
-    assert known.of(np.full(size, 9.0)) == 0
-    for odd, why in {
-        "mean": (np.full(size, np.nan, np.float32), "beyond"),
-        "precision": (np.zeros((size, 1), np.float32), "shape"),
-        "distances": (np.zeros((), np.float32), "shape"),
-    }.items():
-        with pytest.raises(ValueError, match=why[1]):
-            Familiarity.from_arrays({**known.to_arrays(), odd: why[0]})
+    sizes = len(describe(np.zeros((1, 1, 3), np.uint8))), 5
+    known = Familiarity(*(fit_usual([random.normal(size=size) for _ in range(300)]) for size in sizes))
+    again = Familiarity.from_arrays(known.to_arrays(), 5)
+    pairs = (known.looks, again.looks), (known.features, again.features)
+    for size, (before, after) in zip(sizes, pairs, strict=True):
+        for _ in range(20):
+            one = random.normal(size=size)
+            assert after.share_nearer(one) == pytest.approx(before.share_nearer(one), abs=0.05)
+        assert after.share_nearer(np.full(size, 9.0)) == 1
+    broken = {**known.to_arrays(), "mean": np.full(sizes[0], np.nan, np.float32)}
+    with pytest.raises(ValueError, match="numbers from nan"):
+        Familiarity.from_arrays(broken, 5)
+    with pytest.raises(ValueError, match="shape"):
+        Familiarity.from_arrays(known.to_arrays(), 6)
+
+
+@pytest.mark.parametrize("name", ["camvid", "stanford", "siftflow"])
+def test_what_the_network_sees_tells_a_cat_and_noise_from_scenes(name):
+    from skimage.data import chelsea
+    from sklearn.datasets import load_sample_image
+
+    learned = learned_for(name)
+    bank = learned.make_bank(1).values()
+    noise = np.random.default_rng(0).integers(0, 256, (360, 480, 3), np.uint8)
+    cat, temple = chelsea(), np.ascontiguousarray(load_sample_image("china.jpg"))
+    by_looks = learned.familiarity(cat)
+    by_both = {
+        key: learned.familiarity(image, glance_at(image, bank))
+        for key, image in (("cat", cat), ("noise", noise))
+    }
+    assert by_both["cat"] <= min(by_looks, 0.1)
+    assert by_both["noise"] < WARNING
+    if name != "camvid":  # streets alone
+        assert by_looks > 0.3
+        assert learned.familiarity(temple, glance_at(temple, bank)) > WARNING
 
 
 def test_a_model_of_ones_own_knows_its_own(engine, streets, model_file, tmp_path):

@@ -1,9 +1,8 @@
-"""How much an image is like those that a model was trained on, by its colours and edges as a whole.
+"""How much an image is like those that a model was trained on: by its looks, and by what its network sees.
 
 A model is as sure of noise as of a street: its confidence holds for images like those that it has seen. Here
-an image becomes a short description, and familiar is one that lies about as far from the middle of the
-training images as they do themselves. Farther out means something else; much nearer means something too even
-to be a scene, such as a wall of gravel.
+an image becomes two short descriptions: its colours and edges, and the means of the network's features.
+Familiar is an image that lies about as far from the middle of the training images as they do themselves.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.checks import check_array
+from anyscene.named_arrays import prefixed, under
 
 COLORS, CELLS = (64, 48), (4, 3)
 """Width and height that colours are looked at in, and the cells that colours and edges are averaged in."""
@@ -39,12 +39,12 @@ FAMILIARITY = "familiarity"
 """What its arrays in a model file, and its file beside a model, are called."""
 
 WARNING = 0.02
-"""Below this an image is hardly like any training image: fewer than one in a hundred of them is as far."""
+"""Below this an image is hardly like any training image: by each measure one in fifty is as strange."""
 
 
 @dataclass(frozen=True, eq=False)
-class Familiarity:
-    """What images that are familiar look like.
+class Usual:
+    """Where descriptions of familiar images lie.
 
     mean : float64[d]. precision : float64[d, d], the inverse of the covariance. distances : float64[n], of
     training images that had no part in the other two, sorted.
@@ -54,34 +54,62 @@ class Familiarity:
     precision: NDArray[np.float64]
     distances: NDArray[np.float64]
 
-    def __call__(self, image: NDArray[np.uint8]) -> float:
-        """Between 0, unlike any training image, and 1."""
-        return self.of(describe(image))
-
-    def of(self, description: NDArray[np.float64]) -> float:
-        """The same for a description."""
+    def share_nearer(self, description: NDArray[np.float64]) -> float:
+        """The share of the training images that are nearer to the middle."""
         distance = _distances(description[None], self.mean, self.precision)[0]
-        nearer = int(np.searchsorted(self.distances, distance)) / len(self.distances)
-        return 2 * min(nearer, 1 - nearer)
+        return int(np.searchsorted(self.distances, distance)) / len(self.distances)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """As arrays of a model file."""
-        return {
-            "mean": self.mean.astype(np.float32),
-            "precision": self.precision.astype(np.float32),
-            "distances": self.distances.astype(np.float32),
-        }
+        return {name: getattr(self, name).astype(np.float32) for name in PARTS}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Familiarity:
-        """The inverse of `to_arrays`; raises ValueError where they do not fit together."""
-        mean, precision, distances = (arrays[name] for name in ("mean", "precision", "distances"))
-        size = len(describe(np.zeros((1, 1, 3), np.uint8)))
-        for array, shape in ((mean, (size,)), (precision, (size, size)), (distances, (None,))):
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], size: int | None) -> Usual:
+        """The inverse of `to_arrays`; raises ValueError unless they are of descriptions of this size."""
+        mean, precision, distances = (arrays[name] for name in PARTS)
+        for array, shape in ((mean, (size,)), (precision, (len(mean),) * 2), (distances, (None,))):
             check_array("what is familiar", array, np.float32, shape)
         if not len(distances):
             raise ValueError("what is familiar has no distances")
         return cls(*(array.astype(np.float64) for array in (mean, precision, distances)))
+
+
+PARTS = ("mean", "precision", "distances")
+
+
+@dataclass(frozen=True, eq=False)
+class Familiarity:
+    """What images that are familiar look like. features : None for a model without a network."""
+
+    looks: Usual
+    features: Usual | None = None
+
+    def __call__(self, image: NDArray[np.uint8], features: NDArray[np.floating] | None = None) -> float:
+        """Between 0, unlike any training image, and 1. features : what `Network.mean_features` gives.
+
+        The stranger of the two descriptions counts. Looks may also lie too near to the middle, where only
+        pictures lie that are too even to be a scene, such as a wall of gravel.
+        """
+        nearer = self.looks.share_nearer(describe(image))
+        by_looks = 2 * min(nearer, 1 - nearer)
+        if self.features is None or features is None:
+            return by_looks
+        return min(by_looks, 1 - self.features.share_nearer(features.astype(np.float64)))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """As arrays of a model file."""
+        seen = self.features.to_arrays() if self.features else {}
+        return {**self.looks.to_arrays(), **prefixed("features", seen)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], width: int | None = None) -> Familiarity:
+        """The inverse of `to_arrays`; raises ValueError where they do not fit together.
+
+        width : how many features the model's network has; None if it has no network.
+        """
+        looks = Usual.from_arrays(arrays, len(describe(np.zeros((1, 1, 3), np.uint8))))
+        seen = under("features", arrays)
+        return cls(looks, Usual.from_arrays(seen, width) if seen else None)
 
 
 def describe(image: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -102,13 +130,13 @@ def describe(image: NDArray[np.uint8]) -> NDArray[np.float64]:
     return np.concatenate([part.ravel() for part in parts]).astype(np.float64)
 
 
-def fit_familiarity(descriptions: Sequence[NDArray[np.float64]]) -> Familiarity:
+def fit_usual(descriptions: Sequence[NDArray[np.floating]]) -> Usual:
     """Learn from descriptions of training images; each half's distances are from the other half's middle."""
-    known = np.array(descriptions)
+    known = np.array(descriptions, np.float64)
     halves = known[::2], known[1::2]
     apart = [_distances(mine, *_middle(other)) for mine, other in (halves, halves[::-1])]
     mean, precision = _middle(known)
-    return Familiarity(mean, precision, np.sort(np.concatenate(apart)))
+    return Usual(mean, precision, np.sort(np.concatenate(apart)))
 
 
 def _middle(known: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

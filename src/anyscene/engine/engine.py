@@ -25,6 +25,7 @@ from anyscene.engine.run import Run
 from anyscene.engine.windows import Window, stitch, windows_of
 from anyscene.errors import ConfigError
 from anyscene.features import Bank, FeatureSet
+from anyscene.features.hypercolumn.ladder import glance_at
 from anyscene.forking import renew_after_fork
 from anyscene.labeling import Labeling
 from anyscene.model.actions import advance
@@ -99,9 +100,7 @@ class Engine:
             labeling = engine._label_windows(fixed, windows, clock, until, wanted)
         else:
             labeling = engine._label(fixed, clock, until, wanted)
-        if clock.has_deadline or self.learned.familiarity is None:
-            return labeling
-        return replace(labeling, familiarity=self.learned.familiarity(fixed))
+        return labeling if clock.has_deadline else replace(labeling, familiarity=self.familiarity(fixed))
 
     def _label(
         self, image: NDArray[np.uint8], clock: Clock, until: float | None, confidence: bool
@@ -134,7 +133,10 @@ class Engine:
         Takes some milliseconds. `label` tells it as well where there is no budget.
         """
         known = self.learned.familiarity
-        return known(as_rgb(image, channels)) if known else None
+        if known is None:
+            return None
+        fixed = fixed_image(image, channels)
+        return known(fixed, glance_at(fixed, self._bank.values()))
 
     def stream(
         self,

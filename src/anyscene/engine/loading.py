@@ -18,7 +18,7 @@ from anyscene.errors import ModelError, did_you_mean
 from anyscene.familiarity import FAMILIARITY, Familiarity
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.hypercolumn.ladder import RungScores
-from anyscene.features.hypercolumn.network import Network, head_from_arrays
+from anyscene.features.hypercolumn.network import Network, head_from_arrays, network_width
 from anyscene.features.hypercolumn.rung import NETWORK, rungs_among
 from anyscene.model.actions import Pool
 from anyscene.modelfile import TrainedModel, load_model
@@ -105,7 +105,7 @@ def familiarity_for(trained: TrainedModel, path: Path) -> Familiarity | None:
     try:
         if not own and beside.exists():
             own = load_file(beside)
-        return Familiarity.from_arrays(own) if own else None
+        return Familiarity.from_arrays(own, network_width(trained.features)) if own else None
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise ModelError(
             f"what {path} is familiar with cannot be read ({error}); get or train it anew"

@@ -139,7 +139,7 @@ def _stages(
     model = proposals.model
     runs = _held_out_runs(proposals, policies, config.threads)
     network_arrays, graphs = banks.network()
-    learned = familiarity_of(data, config.threads).to_arrays()
+    learned = familiarity_of(data, banks.whole, config.threads).to_arrays()
     familiar = {f"{FAMILIARITY}/{name}": array for name, array in learned.items()}
     record = {
         "data": data.name,

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from anyscene.checks import check_array, check_keys
 from anyscene.familiarity import FAMILIARITY, Familiarity
 from anyscene.features import bank_from_arrays
-from anyscene.features.hypercolumn.network import head_from_arrays
+from anyscene.features.hypercolumn.network import head_from_arrays, network_width
 from anyscene.features.hypercolumn.rung import NETWORK, rungs_among
 from anyscene.hierarchy import LAYERS
 from anyscene.model.chain import PARENT_BELIEF
@@ -109,8 +109,6 @@ def sources_of(sets: Sequence[str], features: Arrays, graphs: Mapping[str, bytes
     owners = {name.partition("/")[0] for name in features}
     has_network = bool(rungs)
     check_keys("the networks", graphs, [NETWORK] * has_network)
-    if FAMILIARITY in owners:
-        Familiarity.from_arrays(under(FAMILIARITY, features))
     if unknown := owners - {*plain, *([NETWORK] * has_network), FAMILIARITY}:
         raise ValueError(f"there are arrays of '{min(unknown)[:100]}', which is no feature set of the model")
     offered = {
@@ -120,6 +118,8 @@ def sources_of(sets: Sequence[str], features: Arrays, graphs: Mapping[str, bytes
     if has_network:
         head, speaks = head_from_arrays(features, classes)
         offered |= dict.fromkeys(rungs, (len(head.bias), speaks, speaks))
+    if FAMILIARITY in owners:
+        Familiarity.from_arrays(under(FAMILIARITY, features), network_width(features))
     if any(speaks and columns < classes for columns, speaks, _ in offered.values()):
         raise ValueError("a feature set scores fewer classes than there are")
     columns, speak, show = zip(*(offered[name] for name in sets), strict=True)

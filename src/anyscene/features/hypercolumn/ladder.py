@@ -17,9 +17,13 @@ from anyscene.features.hypercolumn.rung import RUNGS, Rung
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import SCORE_FLOOR, FeatureSet
 from anyscene.features.view import View
+from anyscene.hierarchy import working_frame
 
 LOWEST = np.log(SCORE_FLOOR)
 """How far below the highest score of a cell others count at most."""
+
+GLANCE = Rung(0.25)
+"""Where the network tells familiar images from others: docs/research/2026-11-18-familiarity.md."""
 
 TWIN = 1e-4
 """Fineness that a mirrored rung has beyond its twin, so that it comes after it in order."""
@@ -73,6 +77,10 @@ class RungScores(FeatureSet):
         height, width = self.rung.input_size(frame)
         return height * width
 
+    def glance(self, view: View) -> NDArray[np.float32]:
+        """What the network makes of the frame as a whole, at one small size whatever the rung."""
+        return self._network.mean_features(np.ascontiguousarray(view.fitted(GLANCE.input_size(view.size))))
+
     def at(self, rung: Rung) -> RungScores:
         """The same network and head at another rung."""
         return RungScores(self._network, self._head, rung, self.speaks_of_classes)
@@ -83,6 +91,12 @@ class RungScores(FeatureSet):
         for part in (self._network.graph, self._head.weight.tobytes(), self._head.bias.tobytes()):
             digest.update(part)
         return digest.hexdigest()
+
+
+def glance_at(image: NDArray[np.uint8], bank: Iterable[FeatureSet]) -> NDArray[np.float32] | None:
+    """What a network among some feature sets makes of an image as a whole; None if there is no network."""
+    rung = next((chosen for chosen in bank if isinstance(chosen, RungScores)), None)
+    return None if rung is None else rung.glance(View(working_frame(image)))
 
 
 def ladder(

@@ -121,6 +121,11 @@ class Network:
         """End all runs under way that have a deadline, however far it is; they raise OutOfTime."""
         self._watchdog.end_all()
 
+    def mean_features(self, image: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """The mean of each of the network's features, float32[width], over an image as for `scores`."""
+        every = Head(np.eye(self._width, dtype=np.float32), np.zeros(self._width, np.float32), self._width)
+        return np.asarray(self.scores(image, every).mean(axis=(0, 1)))
+
     def _run(self, feed: dict[str, NDArray[Any]], deadline: float | None) -> object:
         with never_forked():  # its memory has a lock, and would stay locked in the child
             if deadline is None:
@@ -133,6 +138,12 @@ def head_to_arrays(head: Head, speaks: bool) -> dict[str, NDArray[Any]]:
     """What a model file keeps of its network's head."""
     arrays: dict[str, NDArray[Any]] = {f"{NETWORK}/weight": head.weight, f"{NETWORK}/bias": head.bias}
     return arrays if speaks else {**arrays, FOREIGN: np.array([head.classes])}
+
+
+def network_width(arrays: Arrays) -> int | None:
+    """How many features the network of a model file gives a cell; None where the file has no network."""
+    weight = arrays.get(f"{NETWORK}/weight")
+    return None if weight is None else weight.shape[-1]
 
 
 def head_from_arrays(arrays: Arrays, classes: int) -> tuple[Head, bool]:
