@@ -126,6 +126,12 @@ def groups(state: Path) -> list[Group]:
         Group("feature cache", 500, 0.5, kept("features", kept_features())),
         Group("odd names", 70, 1.5, lambda *case: names.odd_names(*case, plain)),
         Group("request to the server", 2000, 1, lambda place, *case: prey.attack(*case)),
+        Group(
+            "network look-ups",
+            4,
+            1,
+            lambda place, _, number: runs.without_internet(place, number, plain, source),
+        ),
         Group("kill or SIGTERM", 100, 4, lambda *case: runs.killed(*case, plain, source)),
         *(Group(f"disk that fails once, {kind}", 1000, 1.5, failing(faulty, kind)) for kind in runs.COMMANDS),
     ]

@@ -17,9 +17,13 @@ class Disk:
         self._fails_at = fails_at
         self._folder = os.path.abspath(folder) + os.sep
 
+    def holds(self, path: object) -> bool:
+        """Tell whether a path is below the folder."""
+        return isinstance(path, str | os.PathLike) and os.path.abspath(path).startswith(self._folder)
+
     def act(self, path: object) -> None:
         """Count one action on a path; fail if it is its turn."""
-        if not isinstance(path, str | os.PathLike) or not os.path.abspath(path).startswith(self._folder):
+        if not self.holds(path):
             return
         self.count += 1
         if self.count == self._fails_at:
@@ -51,8 +55,7 @@ def failing_disk(fails_at: int, folder: Path) -> Iterator[Disk]:
     real_open, paths = builtins.open, {}
 
     def failing_open(path, mode="r", *rest, **named):
-        is_ours = isinstance(path, str | os.PathLike) and not set(mode) <= set("rbt")
-        if not is_ours or "b" not in mode:
+        if not disk.holds(path) or set(mode) <= set("rbt") or "b" not in mode or "opener" in named:
             return real_open(path, mode, *rest, **named)
         disk.act(path)
         file = _File(path, mode.replace("b", ""))

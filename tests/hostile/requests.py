@@ -98,13 +98,12 @@ class Prey:
         return answer.content if answer.status_code == 200 else b""
 
     def _send(self, data: bytes) -> bytes:
-        """Send bytes as they are, say that there are no more, and read until the server closes."""
+        """Send bytes as they are, and read until the server closes."""
         found = b""
         with socket.create_connection(("127.0.0.1", self._server.port), ANSWER_SECONDS) as opened:
             opened.settimeout(ANSWER_SECONDS + 5)
             try:
                 opened.sendall(data)
-                opened.shutdown(socket.SHUT_WR)
                 while len(found) < 2**22 and (chunk := opened.recv(65536)):
                     found += chunk
             except ConnectionError:

@@ -1,65 +1,30 @@
-"""anyscene makes no network call: a process that opens an internet socket is ended by the kernel."""
+"""anyscene makes no network call: a process that asks for the internet is ended by the kernel."""
 
-import ctypes
 import os
-import platform
 import signal
-import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
+from tests.hostile.internet import CAN_BE_FORBIDDEN, forbid_internet, only_listen
+from tests.hostile.trained import pictures
+
 ROOT = Path(__file__).parents[2]
-SOCKET = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
-"""The kernel's name of a machine, and its number of the call that makes a socket."""
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() not in SOCKET, reason="needs seccomp of Linux"
-)
+pytestmark = pytest.mark.skipif(not CAN_BE_FORBIDDEN, reason="needs seccomp of Linux")
 
 
-def forbid_internet() -> None:
-    """Let the kernel end this process, and those it becomes, when it makes a socket of the internet."""
-    _, call = SOCKET[platform.machine()]
-    # Berkeley packet filter: code, jumps if true and if false, value. Loads the call, then an argument.
-    program = [
-        (0x20, 0, 0, 0),
-        (0x15, 0, 3, call),
-        (0x20, 0, 0, 16),
-        (0x15, 2, 0, 2),  # IPv4
-        (0x15, 1, 0, 10),  # IPv6
-        (0x06, 0, 0, 0x7FFF0000),  # allow
-        (0x06, 0, 0, 0x80000000),  # end the process
-    ]
-    code = b"".join(struct.pack("<HBBI", *line) for line in program)
-    rules = ctypes.create_string_buffer(code)
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    class Filter(ctypes.Structure):
-        _fields_ = (("length", ctypes.c_ushort), ("rules", ctypes.c_void_p))
-
-    chosen = Filter(len(program), ctypes.addressof(rules))
-    no_new_privileges, seccomp, by_filter = 38, 22, 2
-    if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(
-        seccomp, by_filter, ctypes.byref(chosen), 0, 0
-    ):
-        raise OSError(ctypes.get_errno(), "no seccomp")
-
-
-def run(program: str, home: Path, **settings: str) -> subprocess.CompletedProcess:
-    """Run a program of Python without the internet, and with a home of its own."""
+def start(home: Path, forbid: Callable[[], None], *words: str) -> subprocess.Popen:
+    """Start Python without the internet, and with a home of its own."""
     env = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
     paths = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        env=env | paths | settings,
-        cwd=home,
-        preexec_fn=forbid_internet,
-        timeout=300,
+    command, pipe = [sys.executable, *words], subprocess.PIPE
+    return subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, env=env | paths, cwd=home, preexec_fn=forbid
     )
 
 
@@ -73,13 +38,29 @@ time.sleep({seconds})
 """
 
 
-def test_a_look_up_would_be_noticed(tmp_path):
-    found = run("import socket; socket.getaddrinfo('example.org', 80)", tmp_path)
-    assert found.returncode == -signal.SIGSYS
+@pytest.mark.parametrize("forbid", [forbid_internet, only_listen])
+def test_a_look_up_would_be_noticed(tmp_path, forbid):
+    process = start(tmp_path, forbid, "-c", "import socket; socket.getaddrinfo('example.org', 80)")
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGSYS
 
 
 def test_labeling_looks_nothing_up_and_leaves_no_trace_of_the_device(tmp_path):
-    found = run(LABEL.format(seconds=3), tmp_path)
-    assert found.returncode == 0, found.stderr
+    process = start(tmp_path, forbid_internet, "-c", LABEL.format(seconds=3))
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
     made = {path.name for path in tmp_path.rglob("*") if path.is_dir()}
     assert "Microsoft" not in made
+
+
+def test_a_server_and_its_workers_look_nothing_up(tmp_path, model_file, engine):
+    process = start(tmp_path, only_listen, *f"-m anyscene serve --port 0 --model {model_file}".split())
+    try:
+        url = process.stdout.readline().split()[2]
+        for _ in range(3):
+            answer = httpx.post(f"{url}/v1/label", content=pictures()["png"], timeout=60)
+            assert answer.status_code == 200
+    finally:
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said

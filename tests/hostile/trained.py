@@ -28,11 +28,11 @@ CONFIG = {
 
 def small_model(folder: Path, sets: tuple[str, ...] = SETS) -> Path:
     """Return a model with trees on learned feature sets, trained on generated streets if it is not there."""
-    from anyscene.learning.config import TrainConfig
-    from anyscene.learning.train import train
-
     path = folder / f"{'-'.join(sets)}.anyscene"
     if not path.exists():
+        from anyscene.learning.config import TrainConfig
+        from anyscene.learning.train import train
+
         train(anyscene.data.open(DATA), path, TrainConfig(sets=sets, **CONFIG), network=False)
     return path
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ SECONDS = 20.0
 FIRST_SECONDS = 240.0
 """The first file of a process may wait until kernels are compiled."""
 
-COMMAND_SECONDS = 300.0
+COMMAND_SECONDS = 600.0
 """A whole command that takes longer hangs."""
 
 MOST_MEMORY = 2 * 2**30
@@ -94,13 +95,20 @@ class Ended:
 
 
 class Command:
-    """A command of anyscene that runs, and is watched with all the processes that it starts."""
+    """A command of anyscene that runs, and is watched with all the processes that it starts.
 
-    def __init__(self, *arguments: object) -> None:
+    forbid : what the kernel shall forbid it, see `internet`.
+    """
+
+    def __init__(self, *arguments: object, forbid: Callable[[], None] | None = None) -> None:
         self._out = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the command has ended
         words = [word if isinstance(word, bytes) else str(word) for word in arguments]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "anyscene", *words], stdout=self._out, stderr=self._out, env=environment()
+            [sys.executable, "-m", "anyscene", *words],
+            stdout=self._out,
+            stderr=self._out,
+            env=environment(),
+            preexec_fn=forbid,
         )
         self._peaks: dict[int, int] = {}
         self.begun = time.monotonic()

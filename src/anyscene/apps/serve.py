@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from anyscene.apps.stopping import leave_signals_to_others
 from anyscene.errors import ConfigError
 
 
@@ -75,6 +76,7 @@ def serve(
         keyfile=keyfile,
     )
     config.check(settings, no_auth)
+    leave_signals_to_others()  # the server finishes what it took, however long that takes
     with Console(stderr=True).status("loading models; a first use measures this machine") as spinner:
 
         def announce(address: str) -> None:

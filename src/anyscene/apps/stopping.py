@@ -52,6 +52,11 @@ def stop_on_signals() -> None:
     threading.Thread(target=_insist, args=(ours,), daemon=True).start()
 
 
+def leave_signals_to_others() -> None:
+    """From now on let a library heed signals in its own time; those that it does not heed stop us as before."""
+    signal.set_wakeup_fd(-1)
+
+
 def end_if_stopped() -> None:
     """Say how far the command came and end, if a signal said so."""
     if _standing.signal is not None:
