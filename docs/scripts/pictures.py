@@ -18,12 +18,12 @@ from anyscene.data.streets.drive import street_drive
 
 IMAGES = Path(__file__).parents[1] / "images"
 BUDGETS_MS = (1, 5, 20)
-DRIVE, FRAMES, STEP = 11, 36, 2
+DRIVE, FRAMES, STEP = 17, 24, 2
 """Which street the pictures show, how many of its frames, and every how many-th is shown."""
 
-PANEL = (320, 240)
+PANEL = (280, 210)
 CAPTION = 22
-COLORS = 96
+COLORS = 64
 MOST_BYTES = 800_000
 
 Picture = NDArray[np.uint8]
@@ -67,7 +67,8 @@ def captioned(picture: Picture, name: str) -> Picture:
     """A picture at the size of a panel, with its name below."""
     width, height = PANEL
     canvas = Image.new("RGB", (width + 4, height + CAPTION), "white")
-    canvas.paste(Image.fromarray(cv2.resize(picture, PANEL, interpolation=cv2.INTER_AREA)), (2, 0))
+    smooth = cv2.bilateralFilter(picture, 9, 30, 5)  # noise would take most of the room in a file
+    canvas.paste(Image.fromarray(cv2.resize(smooth, PANEL, interpolation=cv2.INTER_AREA)), (2, 0))
     font = ImageFont.load_default(14)
     ImageDraw.Draw(canvas).text((width // 2, height + 3), name, fill="black", font=font, anchor="ma")
     return np.asarray(canvas)

@@ -1,8 +1,9 @@
-"""Put the figures of docs/measured.json into README.md and docs/model-cards.md, between their markers.
+"""Put figures into README.md and docs/model-cards.md, between their markers.
 
     python docs/scripts/tables.py
 
-`docs/scripts/measure.py` makes the figures.
+Scores by budget come from docs/results.md, which `recipes/results_page.py` fills in from reports. What a model
+did by the clock, its classes and its network alone come from docs/measured.json (`docs/scripts/measure.py`).
 """
 
 from __future__ import annotations
@@ -17,25 +18,35 @@ from anyscene.evaluation.report.published import TITLES
 
 ROOT = Path(__file__).parents[2]
 BUDGETS_MS = (2, 5, 10, 20, 50)
-DETAIL_MS = "20"
-"""The budget at which the scores of each class are listed."""
+FULL_SIZE = "1000"
+"""The name of the network's full input size."""
 
 OTHERS = (
-    ("ESPNet, its released CamVid model", "CamVid official test", "87.7 / 57.6 in 136 ms"),
-    ("the paper (D-NM)", "CamVid official test", "84.7 / 48.8, time not comparable"),
-    ("the paper (D-NM)", "Stanford official test", "83.0 / 64.7, time not comparable"),
-    ("the paper (D-NM)", "SIFT Flow official test", "85.8 / 36.7, time not comparable"),
+    ("ESPNet's released model", "CamVid official test", "87.7 / 57.6 in 136 ms"),
+    ("the paper (D-NM)", "CamVid official test", "84.7 / 48.8"),
+    ("the paper (D-NM)", "Stanford official test", "83.0 / 64.7"),
+    ("the paper (D-NM)", "SIFT Flow official test", "85.8 / 36.7"),
 )
-"""Systems of others; ESPNet was run by us on one thread of an EPYC."""
+"""Systems of others. We ran ESPNet on one thread of an EPYC; the paper's times are of another machine."""
 
 
 def main() -> None:
     """Fill in both pages."""
     measured = json.loads((ROOT / "docs" / "measured.json").read_text())
-    fill(ROOT / "README.md", "scores", scores_table(measured))
+    reports = {name: reported(name) for name in measured}
+    fill(ROOT / "README.md", "scores", scores_table(measured, reports))
     for name, figures in measured.items():
-        fill(ROOT / "docs" / "model-cards.md", f"budgets of {name}", budget_table(figures))
-        fill(ROOT / "docs" / "model-cards.md", f"classes of {name}", class_table(figures))
+        cards = ROOT / "docs" / "model-cards.md"
+        fill(cards, f"budgets of {name}", budget_table(figures, reports[name]))
+        fill(cards, f"classes of {name}", class_table(figures))
+
+
+def reported(name: str) -> dict[str, tuple[str, ...]]:
+    """The rows of a data set in docs/results.md, by their first cell: images, pixel, class, mIoU, ms."""
+    page = (ROOT / "docs" / "results.md").read_text()
+    section = page.split(f"<!-- {name} -->")[1].split(f"<!-- end of {name} -->")[0]
+    rows = re.findall(r"^\| (.*?) \| (.*) \|$", section, re.MULTILINE)
+    return {first.strip("*"): tuple(rest.split(" | ")) for first, rest in rows}
 
 
 def fill(page: Path, what: str, text: str) -> None:
@@ -47,47 +58,51 @@ def fill(page: Path, what: str, text: str) -> None:
     page.write_text(re.sub(f"{begin}.*?{end}", lambda _: f"{begin}\n{text}\n{end}", found, flags=re.DOTALL))
 
 
-def scores_table(measured: Mapping[str, Any]) -> str:
+def scores_table(measured: Mapping[str, Any], reports: Mapping[str, dict[str, tuple[str, ...]]]) -> str:
     """Every model by budget, with its network alone below it, then the systems of others."""
     rows = []
     for name, figures in measured.items():
         images = f"{TITLES[figures['data']]} {figures['split']}"
-        within = [pair(figures["within"][str(budget)]) for budget in BUDGETS_MS]
-        alone = [pair(best_within(figures["network"], budget)) for budget in BUDGETS_MS]
-        rows += [(f"**`{name}`**", images, *within), ("its network alone", images, *alone)]
-    rows += [(system, images, scores, "", "", "", "") for system, images, scores in OTHERS]
-    return table(("pixels right / mean IoU, %", "images", *(f"{budget} ms" for budget in BUDGETS_MS)), rows)
+        ours = [reports[name][f"anyscene within {budget} ms"] for budget in BUDGETS_MS]
+        alone = [pair(best_within(figures, reports[name], budget)) for budget in BUDGETS_MS]
+        rows.append((f"**`{name}`**", images, *(f"{pixel} / {iou}" for _, pixel, _, iou, _ in ours), ""))
+        rows.append(("its network alone", images, *alone, ""))
+    rows += [(system, images, *["–"] * len(BUDGETS_MS), scores) for system, images, scores in OTHERS]
+    budgets = (f"{budget} ms" for budget in BUDGETS_MS)
+    return table(("pixels right / mean IoU, %", "images", *budgets, "in more time"), rows)
 
 
-def budget_table(figures: Mapping[str, Any]) -> str:
-    """All scores of a model by budget, and its network alone."""
+def budget_table(figures: Mapping[str, Any], report: Mapping[str, tuple[str, ...]]) -> str:
+    """The scores of a model by budget, its network alone, and what it did by the clock."""
     rows = []
-    for budget, scores in figures["within"].items():
-        alone = best_within(figures["network"], float(budget or "inf"))
-        ours = [percent(scores[key]) for key in ("pixel", "class", "iou")]
-        named = f"{budget} ms" if budget else "no limit"
-        late = percent(scores["late"]) if budget else "–"
-        rows.append((named, *ours, f"{scores['median_ms']:.1f} ms", late, pair(alone)))
-    return table(
-        ("within", "pixel", "class", "mIoU", "median time", "late", "network alone: pixel / mIoU"), rows
-    )
+    for budget in BUDGETS_MS:
+        _, pixel, by_class, iou, _ = report[f"anyscene within {budget} ms"]
+        alone, clock = best_within(figures, report, budget), figures["within"][str(budget)]
+        by_clock = f"{pair(clock)}, {percent(clock['late'])} % late"
+        rows.append((f"{budget} ms", pixel, by_class, iou, pair(alone), by_clock))
+    heads = ("network alone: pixel / mIoU", "by the clock, busy machine: pixel / mIoU")
+    return table(("within", "pixel", "class", "mIoU", *heads), rows)
 
 
 def class_table(figures: Mapping[str, Any]) -> str:
-    """How each class fares within one budget and without a limit, the most frequent first."""
-    soon, late = (figures["within"][budget]["classes"] for budget in (DETAIL_MS, ""))
-    total = sum(pixels for pixels, _, _ in late.values())
+    """How each class fares without a limit of time, the most frequent first."""
+    classes = figures["within"][""]["classes"]
+    total = sum(pixels for pixels, _, _ in classes.values())
     rows = [
-        (name, percent(pixels / total), *map(percent, soon[name][1:]), percent(found), percent(iou))
-        for name, (pixels, found, iou) in sorted(late.items(), key=lambda item: -item[1][0])
+        (name, percent(pixels / total), percent(found), percent(iou))
+        for name, (pixels, found, iou) in sorted(classes.items(), key=lambda item: -item[1][0])
     ]
-    heads = (f"found, {DETAIL_MS} ms", f"IoU, {DETAIL_MS} ms", "found, no limit", "IoU, no limit")
-    return table(("class", "share of pixels", *heads), rows)
+    return table(("class, without a limit", "share of pixels", "found", "IoU"), rows)
 
 
-def best_within(sizes: Sequence[Mapping[str, float]], budget: float) -> Mapping[str, float] | None:
-    """The most accurate of the input sizes that take no longer."""
-    fitting = [size for size in sizes if size["ms"] <= budget]
+def best_within(
+    figures: Mapping[str, Any], report: Mapping[str, tuple[str, ...]], budget: float
+) -> Mapping[str, float] | None:
+    """The best input size of the network alone that takes no longer, in milliseconds of the report."""
+    sizes: list[dict[str, float]] = figures["network"]
+    full = next(size["ms"] for size in figures["network"] if size["size"] == FULL_SIZE)
+    pace = full / float(report["CNN"][-1])  # how much slower the machine was than when the report was made
+    fitting = [size for size in sizes if size["ms"] / pace <= budget]
     return max(fitting, key=lambda size: size["pixel"]) if fitting else None
 
 
