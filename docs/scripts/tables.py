@@ -2,8 +2,8 @@
 
     python docs/scripts/tables.py
 
-Scores by budget come from docs/results.md, which `recipes/results_page.py` fills in from reports. What a model
-did by the clock, its classes and its network alone come from docs/measured.json (`docs/scripts/measure.py`).
+Scores by budget come from docs/results.md (recipes/results_page.py fills it in from reports). What a model
+did by the clock, its classes and its network alone come from docs/measured.json (docs/scripts/measure.py).
 """
 
 from __future__ import annotations
