@@ -123,6 +123,19 @@ def test_where_no_plan_runs_a_network_nothing_is_risked(most, risked):
     assert pursue(ANEW, (), most, risked=risked) == pursue(ANEW, (), most)
 
 
+def test_a_small_network_comes_before_one_that_takes_five_times_as_long():
+    long, shorter = (
+        Priced(Plan((n,), (0.0, ms)), (ms,), 0.2, begins_anew=True, runs_network=True)
+        for n, ms in ((4, 20.0), (3, 6.0))
+    )
+    plans = [POOR, CHEAPEST, shorter, long]
+    assert action(plans, (), 21.7) == CHEAPEST.plan.actions[0]
+    assert action(plans, CHEAPEST.plan.actions, 20.3) == 4
+    assert action(plans, CHEAPEST.plan.actions, 20.1) == 3  # the look was slow, and so will the long one be
+    assert action(plans, (), 21.5) == 3  # a long one without a look is not begun
+    assert action(plans, (), 7.0) == 3  # this one is not much longer
+
+
 def test_where_no_plan_fits_the_first_labels_are_shown_if_they_can_be_there_in_time():
     plans = [POOR, CHEAPEST, BETTER]
     needed = POOR.costs[0] + POOR.rest_ms

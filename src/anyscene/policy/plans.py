@@ -65,6 +65,14 @@ A long action may be stopped at the deadline. Then there is something better to 
 """
 
 
+FIRST_LOOK = 0.2
+"""A plan comes after the smallest network if that takes at most this share of its time.
+
+Labels without a network are so much poorer that one long network stopped in a hundred would cost more than
+the time for a first look does. If the look is slow, there is still time for another plan.
+"""
+
+
 def pursue(
     plans: Sequence[Priced], taken: tuple[int, ...], most: float, risked: float = 0.0, first: float = 0.0
 ) -> Decision | None:
@@ -87,6 +95,8 @@ def pursue(
     if best is None or not left:
         return None
     needed = _needed(best, left)
+    if look := _first_look(plans, taken, best):
+        return look.step(0)
     premium = min(INSURANCE * needed, most - needed) if best.begins_anew and not taken else 0.0
     return next((plan.step(0) for plan in reversed(plans) if plan.insures_for(premium)), best.step(left[0]))
 
@@ -112,9 +122,19 @@ def _best_that_fits(
     """The best plan that was carried out or still fits, and what is left of it."""
     for priced in reversed(plans):
         left = priced.left(taken)
-        if left is not None and (not left or _needed(priced, left) <= most):
+        if left is None:
+            continue
+        look = _first_look(plans, taken, priced)
+        ahead = look.costs[0] if look else 0.0
+        if not left or ahead + _needed(priced, left) <= most:
             return priced, left
     return None
+
+
+def _first_look(plans: Sequence[Priced], taken: tuple[int, ...], best: Priced) -> Priced | None:
+    """The plan of the smallest network, if nothing was done yet and it comes before a much longer one."""
+    look = None if taken or not best.begins_anew else _cheapest_with_network(plans, taken)
+    return look if look and look.costs[0] <= FIRST_LOOK * sum(best.costs) else None
 
 
 def _needed(priced: Priced, left: Sequence[int]) -> float:
