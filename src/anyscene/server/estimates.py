@@ -11,6 +11,10 @@ WEIGHT = 0.15
 DEVIATIONS = 2.0
 """A high estimate lies so many mean deviations above the mean: about one value in twenty exceeds it."""
 
+SURE_DEVIATIONS = 3.0
+"""Of what is kept back from labeling, so that the answer is there by its deadline: once in fifty is too often
+to be late, and all of the time that is left is used when nobody else asks."""
+
 FORGETTING = 0.05
 """Where nothing seems to fit, nothing shows that it would: estimates go back a bit to where they began."""
 
@@ -34,6 +38,11 @@ class Running:
         """Hardly exceeded."""
         return self.mean + DEVIATIONS * self.deviation
 
+    @property
+    def highest(self) -> float:
+        """Exceeded more rarely still."""
+        return self.mean + SURE_DEVIATIONS * self.deviation
+
     def forget(self) -> None:
         """Go back a bit to the first value if the latest are larger."""
         mean, deviation = self._first
@@ -45,11 +54,11 @@ class Running:
         return Running(self.mean * factor, self.deviation * factor)
 
 
-def high_of_sum(parts: Iterable[Running]) -> float:
+def high_of_sum(parts: Iterable[Running], deviations: float = DEVIATIONS) -> float:
     """What several stages together hardly exceed; their deviations are independent."""
     parts = list(parts)
     spread = math.sqrt(sum(part.deviation**2 for part in parts))
-    return sum(part.mean for part in parts) + DEVIATIONS * spread
+    return sum(part.mean for part in parts) + deviations * spread
 
 
 class Estimates:

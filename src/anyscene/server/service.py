@@ -266,7 +266,7 @@ class Service:
         if not wish.counts_all and wish.budget_ms is not None:
             label_ms = min(label_ms, wish.budget_ms)
         expected = now + (around_ms + min(whole, part * label_ms)) / 1e3
-        finish_by = job.deadline - self.returning.high / 1e3
+        finish_by = job.deadline - self.returning.highest / 1e3
         link.send(
             job,
             finish_by if math.isfinite(finish_by) else None,

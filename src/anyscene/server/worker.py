@@ -27,7 +27,7 @@ from anyscene.processes import end_with_parent
 from anyscene.server import wire
 from anyscene.server.answers import encode, mean_confidence
 from anyscene.server.asks import FORMATS
-from anyscene.server.estimates import Estimates, high_of_sum
+from anyscene.server.estimates import SURE_DEVIATIONS, Estimates, high_of_sum
 from anyscene.server.live_state import LiveStates
 
 PICTURE_KINDS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
@@ -170,7 +170,9 @@ class _Worker:
         budget = math.inf if head["label_ms"] is None else float(head["label_ms"])
         if head["finish_by"] is not None:
             after = (self._estimates.of("encode", head["answer"], pixels), self._estimates.of("overrun", ""))
-            budget = min(budget, max(0.0, (head["finish_by"] - now) * 1e3 - high_of_sum(after)))
+            budget = min(
+                budget, max(0.0, (head["finish_by"] - now) * 1e3 - high_of_sum(after, SURE_DEVIATIONS))
+            )
         return None if math.isinf(budget) else budget
 
     def _label(
