@@ -53,7 +53,7 @@ def stop_on_signals() -> None:
 
 
 def leave_signals_to_others() -> None:
-    """From now on let a library heed signals in its own time; those that it does not heed stop us as before."""
+    """From now on let a library heed signals, in its own time; those that it does not heed stop us still."""
     signal.set_wakeup_fd(-1)
 
 
