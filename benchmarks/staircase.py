@@ -147,7 +147,7 @@ def follow(task: Task, script: Script, sources: Sequence[int], settings: GreedyS
             if isinstance(part, Split):
                 step = Step(part)
             else:
-                chains = fit_chains(crowd, lines, sources, None, layout, settings, random)
+                chains = fit_chains(crowd, lines, sources, (), layout, settings, random)
                 step = Step(Update(0, BUNDLE), chains)
             lines, fresh = take(crowd, lines, step), take(jury, fresh, step)
     return jury.measure(fresh[0]).accuracy

@@ -1,14 +1,26 @@
 """The greedy sequence of the paper's setting: honest lines, and steps that pay on images that are unseen."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anyscene.learning.advancing import Crowd
 from anyscene.learning.boosting import BoostingSettings
 from anyscene.learning.cross_fit import FOLDS, RUNS, folds_of_runs
-from anyscene.learning.greedy import GreedySettings, Step, fit_chains, greedy_course, take
+from anyscene.learning.greedy import (
+    GreedySettings,
+    Proposal,
+    Step,
+    fit_chains,
+    greedy_course,
+    plan,
+    planned_area,
+    take,
+)
 from anyscene.learning.leaves import draw_leaves, layout_of
 from anyscene.model.actions import Split, Update
 from anyscene.model.chain import PARENT_BELIEF
@@ -75,7 +87,7 @@ def test_a_line_knows_nothing_of_the_fold_that_it_leaves_out(crowd):
         for _ in range(2):
             lines = take(images, lines, Step(Split(0.0)))
         random = np.random.default_rng(0)
-        fitted.append(fit_chains(images, lines, sources, None, layout, SETTINGS, random))
+        fitted.append(fit_chains(images, lines, sources, (), layout, SETTINGS, random))
     np.testing.assert_array_equal(fitted[0][out].value, fitted[1][out].value)
     assert not np.array_equal(fitted[0][-1].value, fitted[1][-1].value)
 
@@ -96,5 +108,33 @@ def test_chains_with_a_new_set_look_at_it(crowd):
     layout = layout_of(crowd.corpus)
     random = np.random.default_rng(0)
     for new in range(len(SETS)):
-        for chain in fit_chains(crowd, lines, range(len(SETS)), new, layout, SETTINGS, random):
+        for chain in fit_chains(crowd, lines, range(len(SETS)), (new,), layout, SETTINGS, random):
             assert chain.sets_of(1, len(SETS))[new]
+
+
+def proposed(gain, cost, waste=0.2):
+    return Proposal(splits=(), sources=(), new=(), gain=gain, cost=cost, waste=waste)
+
+
+def test_a_plan_shows_something_early_where_the_large_step_is_far():
+    early, large = proposed(0.5, 1.0), proposed(1.0, 4.0)
+    assert plan([early, large], 50.0) == (early, large)
+
+
+def test_a_plan_leaves_out_a_small_step_that_delays_the_large_one():
+    early, large = proposed(0.1, 3.0, waste=2.0), proposed(1.0, 4.0)
+    assert plan([early, large], 50.0) == (large,)
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 2), st.floats(0.5, 40), st.floats(0, 1)), min_size=1, max_size=6))
+def test_no_single_step_has_a_larger_area_than_the_plan(steps):
+    proposals = [proposed(*step) for step in steps]
+    best = planned_area(plan(proposals, 50.0), 50.0)
+    assert best >= max(planned_area((one,), 50.0) for one in proposals) - 1e-9
+
+
+def test_a_far_sighted_course_lowers_the_cross_entropy_of_unseen_images(crowd):
+    course = greedy_course(crowd, replace(SETTINGS, far_sighted=True), np.random.SeedSequence(0))
+    losses = [measured.cross_entropy for measured in course.record]
+    assert len(losses) > 1
+    assert all(after < before for before, after in pairwise(losses))

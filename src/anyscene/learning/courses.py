@@ -1,4 +1,4 @@
-"""The pool of the paper's setting: greedy courses on all images and on clusters of them (4.1)."""
+"""The pool of the paper's setting: courses on all images and on clusters of them (4.1)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.errors import DataError
 from anyscene.learning.advancing import Crowd, Measured
+from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus, Example
+from anyscene.learning.corpus_building import Report
 from anyscene.learning.cross_fit import folds_of_runs
 from anyscene.learning.greedy import Course, GreedySettings, Step, greedy_course
-from anyscene.learning.pool import Proposals, combine
-from anyscene.learning.proposals import GreedySequence, ProposalSettings
+from anyscene.learning.planning import make_plans
+from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
+from anyscene.learning.proposals import GreedySequence, ProposalSettings, cluster
+from anyscene.learning.run_folder import RunFolder
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Update
+
+HORIZON_FACTOR = 1.5
+"""A policy may take so many times the actions of the longest sequence."""
 
 LineSequences = tuple[GreedySequence, ...]
 """The same actions, with the chains of each line; those of all images come last."""
@@ -41,9 +49,9 @@ class CourseProposer:
         return dict(zip(ids, folds_of_runs(len(ids)).tolist(), strict=True))
 
     def propose(
-        self, group: Sequence[Example], seed: np.random.SeedSequence, on_step: OnStep
+        self, group: Sequence[Example], seed: np.random.SeedSequence, on_step: OnStep, far_sighted: bool
     ) -> LineSequences:
-        """The greedy course on a group of images."""
+        """A course on a group of images."""
         fold_of = self.fold_of
         folds = np.array([fold_of[example.id] for example in group])
         crowd = Crowd(self.corpus, tuple(group), folds, self.costs)
@@ -54,7 +62,8 @@ class CourseProposer:
             taken += 1
             on_step(taken, steps, measured)
 
-        return by_line(greedy_course(crowd, self.settings, seed, note))
+        settings = replace(self.settings, far_sighted=far_sighted)
+        return by_line(greedy_course(crowd, settings, seed, note))
 
     def combine(
         self, courses: Sequence[LineSequences], settings: ProposalSettings, max_steps: int
@@ -68,6 +77,57 @@ class CourseProposer:
         return replace(whole, model=replace(whole.model, lines=chains, line_of=self.fold_of))
 
 
+def propose_courses(
+    corpus: Corpus,
+    costs: ActionCosts,
+    config: TrainConfig,
+    folder: RunFolder,
+    seed: np.random.SeedSequence,
+    report: Report,
+) -> Proposals:
+    """The pool of all courses, pruned; S-M's is the myopic one, and a guide may be the far-sighted one."""
+    course_seed, prune_seed = seed.spawn(2)
+    settings = config.proposals()
+    proposer = CourseProposer(corpus, costs, config.courses())
+    clusters = cluster(corpus, config.clusters, costs, int(course_seed.generate_state(1)[0]))
+    wanted = [
+        ("static sequence", list(corpus.fit), False),
+        ("far-sighted sequence", list(corpus.fit), True),
+        *((f"sequence of cluster {i + 1}", group, False) for i, group in enumerate(clusters)),
+    ]
+    seeds = course_seed.spawn(len(wanted))
+
+    def course(index: int) -> LineSequences:
+        stage, group, far_sighted = wanted[index]
+
+        def on_step(taken: int, steps: Sequence[Step], measured: Measured) -> None:
+            note = f"{measured.cost:.1f} ms, cross-entropy {measured.cross_entropy:.4f} on unseen images"
+            report(stage, taken, config.steps, note)
+
+        def make() -> dict[str, NDArray[Any]]:
+            return course_to_arrays(proposer.propose(group, seeds[index], on_step, far_sighted))
+
+        return course_from_arrays(folder.arrays(f"sequence-{index}", make))
+
+    courses = [found for found in map(course, range(len(wanted))) if found]
+    if not courses:
+        raise DataError("no action improves on the prior: the feature sets say nothing about these classes")
+    longest = max(len(found[-1].actions) for found in courses)
+    everything = proposer.combine(courses, settings, max(2, round(HORIZON_FACTOR * longest)))
+    guided = replace(everything, guides=everything.sequences[:2])
+    judges = corpus.held_out[:: max(1, len(corpus.held_out) // (2 * config.guide_images))]
+    report("pool", 0, 1, f"{len(guided.model.actions)} proposals")
+
+    def choose_pool() -> dict[str, list[int]]:
+        return {"kept": prune(guided, config.pool, config.prune_images, config.threads, prune_seed)}
+
+    pruned = restrict_actions(guided, folder.document("pool", choose_pool)["kept"])
+    report("pool", 1, 1, f"{len(pruned.model.actions)} actions kept")
+    plans = make_plans(pruned, judges, config.threads)
+    report("plans", 1, 1, f"{len(plans)} for known deadlines")
+    return replace(pruned, plans=plans)
+
+
 def by_line(course: Course) -> LineSequences:
     """A course as one sequence for each line."""
     updates = [step for step in course.steps if step.chains]
@@ -77,6 +137,8 @@ def by_line(course: Course) -> LineSequences:
         for step in course.steps
     )
     losses = tuple(measured.cross_entropy for measured in course.record)
+    if not updates:
+        return ()
     lines = zip(*(step.chains for step in updates), strict=True)
     return tuple(GreedySequence(tuple(chains), actions, losses) for chains in lines)
 

@@ -3,12 +3,17 @@
 At every step a bundle of weak learners is proposed for the leaves that are active now, and for those that one
 to three splits would make active. A split alone earns little; a split and the bundle after it are weighed as
 one step. The step of largest mean reward (Eq. 4), on images that its learners have not seen, is taken.
+
+A far-sighted course plans: it looks for the way through the proposals of largest area over log cost, takes
+its first step, and plans again. So labels come early, and then several sets are looked at on finer leaves at
+once, where a myopic course pays for every small step on the way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +39,12 @@ MOST_TRIED = 8
 MOST_SPLITS = 3
 """Splits in a row that are weighed as one step. Three layers of a tree are grown together."""
 
+MOST_NEW = 3
+"""Sets that a far-sighted step looks at for the first time, at most."""
+
+PLANNED = 3
+"""Steps that a far-sighted course plans ahead, at most."""
+
 LEAST_AREA = 0.02
 """Share of the image by which the leaves that two thresholds open differ, or they are one proposal."""
 
@@ -45,6 +56,7 @@ class GreedySettings:
     sizes : bundles of weak learners, rising. alpha : weight of impurity in rewards (Eq. 3).
     samples, screening_samples : leaves that chains are fitted to, and that feature sets are tried on.
     fitted : proposals of a step that are fitted in full and hold what their screening foretold.
+    far_sighted : steps are planned ahead, by the area over log cost.
     """
 
     thresholds: tuple[float, ...] = (0.0, 0.3, 0.6, 1.0)
@@ -54,6 +66,7 @@ class GreedySettings:
     samples: int = 30_000
     screening_samples: int = 8_000
     fitted: int = 2
+    far_sighted: bool = False
     boosting: BoostingSettings = field(
         default_factory=lambda: BoostingSettings(
             depth=4, shrinkage=0.2, regularisation=50.0, least_curvature=60.0, column_share=0.1
@@ -63,21 +76,18 @@ class GreedySettings:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Some splits, then a bundle that looks at some sources; `new` is the set among them that is not in hand.
+    """Some splits, then a bundle that looks at some sources; `new` are the sets among them not in hand.
 
-    gain : foretold drop of the loss. cost : foretold milliseconds.
+    gain : foretold drop of the loss. cost : milliseconds spent when it is done.
+    waste : those of them that do not serve finer steps: applying trees to these very leaves.
     """
 
     splits: tuple[Split, ...]
     sources: tuple[int, ...]
-    new: int | None
+    new: tuple[int, ...]
     gain: float
     cost: float
-
-    @property
-    def rate(self) -> float:
-        """The foretold reward (Eq. 4)."""
-        return self.gain / self.cost
+    waste: float
 
 
 @dataclass(frozen=True)
@@ -137,19 +147,21 @@ def _best_steps(
     judge: int,
     random: np.random.Generator,
 ) -> list[Step]:
-    """Screen all proposals, fit those that promise most, and return the steps of largest reward."""
+    """Screen all proposals, fit those that promise most, and return the best steps."""
     before = crowd.measure(crowd.judged(lines))
+    least = LEAST_GAIN * before.cross_entropy
     screened = [
         proposal
         for splits, states in _openings(crowd, lines[judge], settings.thresholds)
         for proposal in _screen(crowd, lines[judge], splits, states, layout, settings, judge, random)
-        if proposal.gain > LEAST_GAIN * before.cross_entropy
+        if proposal.gain > least
     ]
+    horizon = crowd.costs.everything
+    wanted = 1 if settings.far_sighted else settings.fitted
     best: tuple[float, list[Step]] = (0.0, [])
-    helpful = 0
-    for proposal in sorted(screened, key=lambda proposal: -proposal.rate)[:MOST_TRIED]:
-        if helpful == settings.fitted:
-            break
+    for _ in range(min(MOST_TRIED, len(screened))):
+        proposal = plan(screened, horizon)[0] if settings.far_sighted else _rewarding(screened, before.cost)
+        screened.remove(proposal)
         after = lines
         for split in proposal.splits:
             after = take(crowd, after, Step(split))
@@ -158,23 +170,53 @@ def _best_steps(
         helped = False
         for size in settings.sizes:
             reached = crowd.measure(crowd.update(judged, [chains[fold] for fold in crowd.folds], size))
-            if before.cross_entropy - reached.cross_entropy < LEAST_GAIN * before.cross_entropy:
+            if before.cross_entropy - reached.cross_entropy < least:
                 continue
             helped = True
-            reward = (before.loss(settings.alpha) - reached.loss(settings.alpha)) / (
-                reached.cost - before.cost
-            )
-            if reward > best[0]:
-                best = reward, [*map(Step, proposal.splits), Step(Update(0, size), chains)]
-        helpful += helped
+            saved = before.loss(settings.alpha) - reached.loss(settings.alpha)
+            if settings.far_sighted:
+                worth = saved * max(float(np.log(horizon / reached.cost)), 1e-3)
+            else:
+                worth = saved / (reached.cost - before.cost)  # Eq. 4
+            if worth > best[0]:
+                best = worth, [*map(Step, proposal.splits), Step(Update(0, size), chains)]
+        wanted -= helped
+        if wanted == 0:
+            break
     return best[1]
+
+
+def _rewarding(proposals: Sequence[Proposal], spent: float) -> Proposal:
+    """The proposal of largest foretold reward (Eq. 4)."""
+    return max(proposals, key=lambda proposal: proposal.gain / (proposal.cost - spent))
+
+
+def plan(proposals: Sequence[Proposal], horizon: float) -> tuple[Proposal, ...]:
+    """The steps of largest area over log cost, from coarse to fine; they end by a cost of `horizon`."""
+    hull: list[Proposal] = []
+    for proposal in sorted(proposals, key=lambda proposal: proposal.cost):
+        if not hull or proposal.gain > hull[-1].gain:
+            hull.append(proposal)
+    ways = (way for length in range(1, PLANNED + 1) for way in combinations(hull, length))
+    return max(ways, key=lambda way: planned_area(way, horizon))
+
+
+def planned_area(way: Sequence[Proposal], horizon: float) -> float:
+    """The area over log cost that steps one after the other are foretold to save of the loss.
+
+    A step has what those before it would have gained, too: it looks at the same sets and more.
+    """
+    wasted = np.cumsum([0.0, *(step.waste for step in way[:-1])])
+    shown = np.array([step.cost for step in way]) + wasted
+    until = np.append(shown[1:], max(horizon, shown[-1]))
+    return float(np.array([step.gain for step in way]) @ np.log(until / shown))
 
 
 def fit_chains(
     crowd: Crowd,
     lines: Lines,
     sources: Sequence[int],
-    new: int | None,
+    new: Sequence[int],
     layout: Layout,
     settings: GreedySettings,
     random: np.random.Generator,
@@ -198,10 +240,10 @@ def fit_chains(
     return tuple(chains)
 
 
-def _columns(layout: Layout, sources: Sequence[int], new: int | None) -> Columns:
-    """The columns of these sources; trees that bring a new set must make their first cut in it."""
+def _columns(layout: Layout, sources: Sequence[int], new: Sequence[int]) -> Columns:
+    """The columns of these sources; trees that bring new sets must make their first cut in them."""
     every = layout.columns_of(sources)
-    return Columns(every, every if new is None else layout.columns_of((new,)))
+    return Columns(every, layout.columns_of(new) if new else every)
 
 
 def _openings(
@@ -243,19 +285,26 @@ def _screen(
     before, opened = crowd.measure(states), crowd.measure(after)
     unseen = [image for image, fold in enumerate(crowd.folds) if fold == judge]
     active = float(np.mean([_active_cross_entropy(after[i], crowd.examples[i].truth.mass) for i in unseen]))
-    in_hand = [PARENT_BELIEF, *np.flatnonzero(states[0].in_hand.any(axis=1)).tolist()]
+    in_hand = (PARENT_BELIEF, *np.flatnonzero(states[0].in_hand.any(axis=1)).tolist())
     others = [s for s in range(len(crowd.corpus.sets)) if s not in in_hand]
-    found = []
-    for new in (None, *others):
-        sources = tuple(in_hand) if new is None else (*in_hand, new)
-        if sources == (PARENT_BELIEF,):
-            continue
+
+    trees = max(settings.sizes)
+    waste = crowd.costs.step + _applying(crowd, after, trees)
+
+    def proposal(new: tuple[int, ...]) -> Proposal:
+        sources = (*in_hand, *new)
         columns = _columns(layout, sources, new)
-        share = gain_on_fold(leaves, judge, columns, max(settings.sizes), boosting, random)
+        share = gain_on_fold(leaves, judge, columns, trees, boosting, random)
         gain = share * active + settings.alpha * (before.impurity - opened.impurity)
-        price = opened.cost - before.cost + _price(crowd, after, sources, max(settings.sizes))
-        found.append(Proposal(splits, sources, new, gain, price))
-    return found
+        cost = opened.cost + waste + _extracting(crowd, after, sources)
+        return Proposal(splits, sources, new, gain, cost, waste)
+
+    found = [proposal((new,)) for new in others]
+    if settings.far_sighted:
+        rates = {one.new[0]: one.gain / (one.cost - before.cost) for one in found}
+        best = sorted(rates, key=lambda new: -rates[new])[:MOST_NEW]
+        found += [proposal(tuple(best[:count])) for count in range(2, len(best) + 1)]
+    return [proposal(()), *found] if len(in_hand) > 1 else found
 
 
 def _active_cross_entropy(state: State, mass: NDArray[np.float32]) -> float:
@@ -263,8 +312,15 @@ def _active_cross_entropy(state: State, mass: NDArray[np.float32]) -> float:
     return -float(np.einsum("ik,ik->", mass[state.leaves[own]], state.log_belief[own], dtype=np.float64))
 
 
-def _price(crowd: Crowd, states: Sequence[State], sources: Sequence[int], trees: int) -> float:
-    """Mean milliseconds of extracting what is missing and applying so many trees."""
+def _applying(crowd: Crowd, states: Sequence[State], trees: int) -> float:
+    """Mean milliseconds of applying so many trees to the active leaves."""
+    costs = crowd.costs
+    active = np.mean([np.count_nonzero(state.active) for state in states])
+    return float(active) * (costs.input + costs.tree * trees)
+
+
+def _extracting(crowd: Crowd, states: Sequence[State], sources: Sequence[int]) -> float:
+    """Mean milliseconds of extracting what is missing of these sources on the active leaves' layers."""
     costs = crowd.costs
     wanted = np.array([s for s in sources if s != PARENT_BELIEF], np.int64)
     total = 0.0
@@ -273,5 +329,4 @@ def _price(crowd: Crowd, states: Sequence[State], sources: Sequence[int], trees:
         missing[wanted] = state.active_layers & ~state.in_hand[wanted]
         items = costs.requires[missing].any(axis=0) & ~costs.requires[state.in_hand].any(axis=0)
         total += float(costs.pooling[missing].sum() + costs.items[items].sum())
-        total += int(np.count_nonzero(state.active)) * (costs.input + costs.tree * trees)
-    return costs.step + total / len(states)
+    return total / len(states)

@@ -63,7 +63,7 @@ def combine(
 def prune(
     proposals: Proposals, most: int, images: int, threads: int, seed: np.random.SeedSequence
 ) -> list[int]:
-    """Choose the splits, the actions of S-M and of plans, and what is most often best on held-out images.
+    """Choose the splits, actions of S-M, guides and plans, and what is most often best on held-out images.
 
     Best in the states that S-M and random walks pass through.
     """
@@ -80,7 +80,7 @@ def prune(
 
     counts = np.sum(map_threads(count, range(len(jobs)), threads), axis=0)
     splits = {i for i, action in enumerate(model.actions) if isinstance(action, Split)}
-    kept = splits.union(static, *(plan.actions for plan in proposals.plans))
+    kept = splits.union(static, *proposals.guides, *(plan.actions for plan in proposals.plans))
     for action in np.argsort(-counts, kind="stable"):
         if len(kept) >= most or counts[action] == 0:
             break
@@ -104,7 +104,7 @@ def _count_best(visit: ImageVisit, behaviour: Behaviour, width: int) -> NDArray[
 
 
 def restrict_actions(proposals: Proposals, kept: Sequence[int]) -> Proposals:
-    """The same with these actions only, and with the chains that they use; before there are guides."""
+    """The same with these actions only, and with the chains that they use."""
     model = proposals.model
     actions = [model.actions[i] for i in kept]
     used = sorted({action.chain for action in actions if isinstance(action, Update)})
@@ -114,12 +114,14 @@ def restrict_actions(proposals: Proposals, kept: Sequence[int]) -> Proposals:
         for action in actions
     )
     position = {old: new for new, old in enumerate(kept)}
-    sequences = tuple(
-        tuple(position[a] for a in sequence if a in position) for sequence in proposals.sequences
+    sequences, guides = (
+        tuple(tuple(position[a] for a in sequence if a in position) for sequence in group)
+        for group in (proposals.sequences, proposals.guides)
     )
     chains = tuple(model.chains[chain] for chain in used)
     lines = tuple(tuple(line[chain] for chain in used) for line in model.lines)
     plans = tuple(
         replace(plan, actions=tuple(position[action] for action in plan.actions)) for plan in proposals.plans
     )
-    return Proposals(replace(model, chains=chains, actions=renamed, lines=lines), sequences, plans=plans)
+    restricted = replace(model, chains=chains, actions=renamed, lines=lines)
+    return Proposals(restricted, sequences, guides, plans)

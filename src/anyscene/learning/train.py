@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,21 +21,19 @@ from anyscene.familiarity import FAMILIARITY
 from anyscene.features import bank_to_arrays
 from anyscene.features.hypercolumn.backbone import shipped_backbone
 from anyscene.features.hypercolumn.rung import Rung
-from anyscene.learning.advancing import Measured
 from anyscene.learning.banks import fit_banks, load_banks, restrict, usual_sets
 from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus
-from anyscene.learning.corpus_building import Report, build_corpus
-from anyscene.learning.courses import CourseProposer, LineSequences, course_from_arrays, course_to_arrays
+from anyscene.learning.corpus_building import Ahead, Report, build_corpus
+from anyscene.learning.courses import HORIZON_FACTOR, propose_courses
 from anyscene.learning.familiar import familiarity_of
-from anyscene.learning.greedy import Step
 from anyscene.learning.guide import search_guide, with_long_end
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.planning import end_with_guide, make_plans
 from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
 from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
-from anyscene.learning.proposals import cluster, greedy_sequence, set_prices
+from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence, set_prices
 from anyscene.learning.run_folder import RunFolder
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.action_costs import ActionCosts
@@ -47,14 +45,14 @@ from anyscene.policy.policies import Policy, StaticPolicy
 from anyscene.policy.rollout import Trajectory
 from anyscene.policy.storage import StoredPolicy, policy_from_arrays, policy_to_arrays
 
-STAGES = 4
+STAGES = 5
 """To be raised when stages leave something else behind: a run of before cannot be gone on with."""
 
 FEWEST = 8
 """Images that learning needs at least: some to fit to, some to judge by."""
 
-HORIZON_FACTOR = 1.5
-"""A policy may take so many times the actions of the longest sequence."""
+Spread = Callable[[DataSet, Sequence[str], Mapping[str, NDArray[Any]], Path | None, TrainConfig], Ahead]
+"""Gets a data set, the names of feature sets, their fitted arrays, and the backbone's file."""
 
 
 def train(
@@ -70,6 +68,7 @@ def train(
     backbone: str | Path | None = None,
     costs: str | Path | None = None,
     report: Report = lambda stage, done, total, note: None,
+    spread: Spread | None = None,
 ) -> TrainedModel:
     """Learn a model from one split of a data set and write it to `out`.
 
@@ -80,6 +79,15 @@ def train(
     network : learn with the hypercolumn's network; without it from the other feature sets alone.
     backbone : file of that network (default: the one that ships).
     costs : a cost file of another run to use instead of measuring this machine (`RUN/costs.json`).
+    spread : lets other machines extract features, see `anyscene.cluster.extraction`.
+
+    Examples:
+        >>> streets = anyscene.data.open("streets:20?size=120x90")
+        >>> quick = anyscene.TrainConfig(sets=["color", "position"], steps=6, clusters=0, iterations=1)
+        >>> trained = anyscene.train(streets, "small.anyscene", quick, network=False)  # seconds
+        >>> anyscene.load("small.anyscene").label(streets.split("val")[0].image).labels.shape
+        (90, 120)
+
     """
     config = config or TrainConfig()
     out = Path(out)
@@ -106,7 +114,7 @@ def train(
     # Threads are ours to share out: libraries that start their own would oversubscribe.
     with threadpool_limits(1):
         cv2.setNumThreads(1)
-        trained = _stages(data, folder, config, seed, looked_at, costs, report)
+        trained = _stages(data, folder, config, seed, looked_at, costs, report, spread)
     save_model(out, trained)
     report("model", 1, 1, str(out))
     return trained
@@ -120,6 +128,7 @@ def _stages(
     network: Path | None,
     costs: str | Path | None,
     report: Report,
+    spread: Spread | None = None,
 ) -> TrainedModel:
     bank_seed, proposal_seed, policy_seed = np.random.SeedSequence(seed).spawn(3)
     report("feature sets", 0, 1, "fitting")
@@ -133,7 +142,8 @@ def _stages(
     measured = folder.document(
         "costs", lambda: read_costs(costs) if costs else measure_costs(banks.whole, data)
     )
-    corpus, prices = build_corpus(data, banks, config, measured, report)
+    ahead = spread(data, sets, arrays, network, config) if spread else None
+    corpus, prices = build_corpus(data, banks, config, measured, report, ahead)
     proposals = propose(corpus, prices, config, folder, proposal_seed, report)
     policies = learn(proposals, config, folder, policy_seed, report)
     model = proposals.model
@@ -173,9 +183,10 @@ def propose(
     report: Report,
 ) -> Proposals:
     """Sequences on all images and on clusters, climbs, a guide and plans, and the pruned pool of them."""
+    if not config.detail:
+        return propose_courses(corpus, costs, config, folder, seed, report)
     sequence_seed, climb_seed, prune_seed = seed.spawn(3)
     settings = config.proposals()
-    proposer = CourseProposer(corpus, costs, config.courses())
     clusters = cluster(corpus, config.clusters, costs, int(sequence_seed.generate_state(1)[0]))
     wanted = [
         ("static sequence", list(corpus.fit)),
@@ -183,43 +194,26 @@ def propose(
     ]
     seeds = sequence_seed.spawn(len(wanted))
 
-    def sequence(index: int) -> LineSequences:
+    def sequence(index: int) -> GreedySequence:
         stage, group = wanted[index]
 
         def on_step(step: int, action: Action, loss: float) -> None:
             report(stage, step + 1, settings.max_steps, f"{_name(action)}, held-out loss {loss:.4f}")
 
-        def on_steps(taken: int, steps: Sequence[Step], measured: Measured) -> None:
-            note = f"{_name(steps[-1].action)}, cross-entropy {measured.cross_entropy:.4f} on unseen images"
-            report(stage, taken, settings.max_steps, note)
+        def make() -> dict[str, NDArray[Any]]:
+            found = greedy_sequence(corpus, group, costs, settings, seeds[index], on_step)
+            return sequence_to_arrays(found)
 
-        if not config.detail:
-            return course_from_arrays(
-                folder.arrays(
-                    f"sequence-{index}",
-                    lambda: course_to_arrays(proposer.propose(group, seeds[index], on_steps)),
-                )
-            )
-        arrays = folder.arrays(
-            f"sequence-{index}",
-            lambda: sequence_to_arrays(
-                greedy_sequence(corpus, group, costs, settings, seeds[index], on_step)
-            ),
-        )
-        return (sequence_from_arrays(arrays),)
+        return sequence_from_arrays(folder.arrays(f"sequence-{index}", make))
 
-    courses = [course for course in map(sequence, range(len(wanted))) if course]
-    sequences = [course[-1] for course in courses]
-    if not sequences or not sequences[0].actions:
+    sequences = list(map(sequence, range(len(wanted))))
+    if not sequences[0].actions:
         raise DataError("no action improves on the prior: the feature sets say nothing about these classes")
     steps = max(2, round(HORIZON_FACTOR * max(len(sequence.actions) for sequence in sequences)))
-    if config.detail:
-        report("climbs", 0, 1, "fitting blends")
-        climbs = propose_climbs(corpus, set_prices(costs), settings.learners, climb_seed)
-        report("climbs", 1, 1, f"{len(climbs)} of them")
-        everything = combine(corpus, [*sequences, *climbs], costs, settings, steps)
-    else:
-        everything = proposer.combine(courses, settings, steps)
+    report("climbs", 0, 1, "fitting blends")
+    climbs = propose_climbs(corpus, set_prices(costs), settings.learners, climb_seed)
+    report("climbs", 1, 1, f"{len(climbs)} of them")
+    everything = combine(corpus, [*sequences, *climbs], costs, settings, steps)
     judging = corpus.explored[:: max(1, len(corpus.explored) // config.guide_images)]
     # Plans and ends are judged by where they end, where images differ more than policies do: by more of them.
     many = corpus.held_out[:: max(1, len(corpus.held_out) // (2 * config.guide_images))]

@@ -73,6 +73,11 @@ class ActionCosts:
     items: NDArray[np.float64]
     requires: NDArray[np.bool_]
 
+    @property
+    def everything(self) -> float:
+        """What it costs to grow the whole tree and to extract every set."""
+        return float(self.start + self.grow.sum() + self.items.sum())
+
     def of_actions(self, state: State, pool: Pool, coverage: Coverage) -> NDArray[np.float64]:
         """Return the cost of every action of the pool, offered or not, float64[A]."""
         return np.asarray(cost_kernels.action_costs(state.arrays, pool.arrays, self.arrays, coverage))
