@@ -2,16 +2,20 @@
 
 import json
 import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from anyscene.apps.live import Newest
+from anyscene.apps.live import Newest, status_line
 from anyscene.apps.video import VideoWriter, read_frames, read_stamped_frames
 from anyscene.data.camera_paths import PathFrames, camera_path
 from anyscene.errors import ImageError
 from anyscene.marks import is_ours
+from anyscene.streams.live import Status
 
 av = pytest.importorskip("av")
 FRAMES = 12
@@ -49,6 +53,17 @@ def test_a_video_of_ids_loses_nothing(tmp_path):
     assert is_ours(tmp_path / "ids.mkv")
 
 
+def test_pictures_are_shown_when_they_came_and_scaled_to_the_first(tmp_path):
+    with VideoWriter(tmp_path / "ids.mkv", "ids") as video:
+        for at_ms, size in ((0.0, 32), (40.0, 64), (240.0, 16), (240.0, 32)):
+            video.add(np.full((size, size), size, np.uint8), at_ms)
+    stamps, frames = zip(*read_stamped_frames(tmp_path / "ids.mkv"), strict=True)
+    assert stamps == (0.0, 40.0, 240.0, 241.0)
+    assert [int(frame[0, 0, 0]) for frame in frames] == [32, 64, 16, 32]
+    assert {frame.shape for frame in frames} == {(32, 32, 3)}
+    assert all((frame == frame[0, 0]).all() for frame in frames)
+
+
 def test_frames_come_with_their_times(drive):
     stamps = [stamp for stamp, _ in read_stamped_frames(drive)]
     assert len(stamps) == FRAMES
@@ -80,6 +95,43 @@ def test_live_plays_a_file_and_writes_what_was_asked_for(drive, model_file, tmp_
     ids = [frame[..., 0] for frame in read_frames(tmp_path / "ids.mkv")]
     assert len(pictures) == len(ids) == len(list(read_frames(tmp_path / "o.mp4"))) == summary["frames"]
     assert (np.asarray(Image.open(pictures[-1])) == ids[-1]).all()
+
+
+def test_frames_that_come_too_fast_are_dropped_and_told(streets, model_file, tmp_path):
+    path = tmp_path / "fast.mkv"
+    with VideoWriter(path, "overlay", 1000.0) as video:
+        for _ in range(60):
+            video.add(streets.split("val")[0].image)
+    result = run("live", path, "--model", model_file, "--budget", "20ms", "--json", tmp_path / "s.json")
+    assert result.exit_code == 0, result.output
+    summary = json.loads((tmp_path / "s.json").read_text())
+    assert summary["dropped"] > 0
+    assert summary["frames"] + summary["dropped"] == 60
+
+
+def test_live_takes_an_address(drive, model_file, tmp_path):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=drive.parent))
+    Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}/{drive.name}"
+    try:
+        result = run("live", address, "--model", model_file, "--json", tmp_path / "s.json")
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert result.exit_code == 0, result.output
+    summary = json.loads((tmp_path / "s.json").read_text())
+    assert summary["frames"] + summary["dropped"] == FRAMES
+
+
+def test_the_status_line_tells_rate_lateness_age_and_share():
+    status = Status(frames=30, late=2, restarts=1, looks=9, age_ms=66.4, cpu_share=0.314)
+    line = status_line(status, dropped=3, passed=2.0)
+    assert line == "15.0 fps · 2 late · 3 dropped · evidence 66 ms old · 31% of a core"
+
+
+def test_a_camera_that_is_not_there_is_one_sentence(model_file):
+    with pytest.raises(ImageError, match="no camera number 97"):
+        run("live", "97", "--model", model_file)
 
 
 def test_label_live_labels_every_frame_and_goes_on_where_it_was(drive, model_file, tmp_path):

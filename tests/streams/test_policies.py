@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from anyscene.engine.loading import learned_for, shipped_models
+from anyscene.errors import ModelError
 from anyscene.marks import is_ours
 from anyscene.policy.stream_section import FEATURES, SUFFIX, StreamSection, write_section
+from anyscene.streams.live import policy_of
+from anyscene.streams.looks import looks_of, rungs_to_look_by
 from anyscene.streams.policies import (
     NOTHING,
     DoubtThreshold,
@@ -115,8 +119,6 @@ def test_numbers_that_make_no_policy_are_refused(wrong):
 
 
 def test_a_policy_is_found_beside_a_model_that_has_none_inside(model_file, tmp_path):
-    from anyscene.engine.loading import learned_for
-
     model = tmp_path / "m.anyscene"
     model.write_bytes(model_file.read_bytes())
     assert learned_for(model).stream is None
@@ -128,9 +130,6 @@ def test_a_policy_is_found_beside_a_model_that_has_none_inside(model_file, tmp_p
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{}", b'{"pool": [1]}', b"\xff", b"[" * 50_000, b" " * 70_000])
 def test_a_file_beside_a_model_that_is_no_policy_is_one_sentence(model_file, tmp_path, text):
-    from anyscene.engine.loading import learned_for
-    from anyscene.errors import ModelError
-
     model = tmp_path / "m.anyscene"
     model.write_bytes(model_file.read_bytes())
     model.with_suffix(SUFFIX).write_bytes(text)
@@ -140,9 +139,6 @@ def test_a_file_beside_a_model_that_is_no_policy_is_one_sentence(model_file, tmp
 
 
 def test_a_policy_for_other_looks_is_not_followed(engine):
-    from anyscene.streams.live import policy_of
-    from anyscene.streams.looks import looks_of
-
     looks = looks_of(engine)
     own = learned().to_section((*looks.names, "finer"))
     odd = copy(engine)
@@ -155,3 +151,12 @@ def test_where_nothing_moves_and_all_is_known_no_look_gains_anything():
     settled = situation(moved=0.0, doubted=1 / 3, age_ms=5_000.0)
     assert not settled.features.any()
     assert learned((1e-9,), (0.0,)).choose(settled) == NOTHING
+
+
+@pytest.mark.parametrize("name", shipped_models())
+def test_every_shipped_model_holds_a_policy_for_its_looks(name):
+    learned = learned_for(name)
+    section = learned.stream
+    assert section is not None
+    assert section.looks == tuple(rung.name for rung in rungs_to_look_by(learned.make_bank(1).values()))
+    assert section.spends[0] > 2 * section.spends[-1]

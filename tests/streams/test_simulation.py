@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from anyscene.data.camera_paths import camera_clips
+from anyscene.data.scenes import Scene
 from anyscene.engine.clock import Clock
 from anyscene.streams.looks import looks_of
 from anyscene.streams.policies import NOTHING, FixedPeriod
@@ -28,6 +29,14 @@ def test_a_new_scene_begins_with_the_coarsest_look_alone():
     assert moments[4].memory.trust.max() > 1
     assert moments[5].memory.trust.max() == pytest.approx(0.25)
     assert moments[5].memory.seen_ms == pytest.approx(5 * cut.interval_ms)
+
+
+def test_frames_of_another_size_are_another_scene(engine, streets):
+    stills = [streets.split("val")[0], streets.split("val")[1]]
+    smaller = Scene("small", stills[1].image[:60, :80], stills[1].truth[:60, :80])
+    clip = camera_clips([stills[0], smaller], np.random.default_rng(0), ["cut"], length=4)[0]
+    motions = record(clip, looks_of(engine)).motions
+    assert [motion is None for motion in motions] == [True, False, True, False]
 
 
 def test_an_outcome_counts_what_was_spent_and_what_was_right():

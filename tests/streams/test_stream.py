@@ -1,5 +1,6 @@
 """Streams: labels for every frame, never of another scene, whatever frames come and whatever fails."""
 
+import threading
 import time
 from dataclasses import replace
 
@@ -136,6 +137,42 @@ def test_a_look_that_fails_is_one_error_and_the_stream_goes_on(engine, pan):
     assert "no memory" in errors[0]
     assert labelled == len(pan) - 1
     assert stream.spent.looks > 2
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_the_death_of_the_worker_is_one_error_and_the_stream_goes_on(engine, pan):
+    sound = looks_of(engine)
+    deaths = []
+
+    def dies_once(frame, look, deadline):
+        if not deaths:
+            deaths.append(threading.current_thread())
+            raise SystemExit  # ends the thread, and nothing tells
+        return sound.run(frame, look, deadline)
+
+    stream = new_stream(engine, worker=ThreadWorker(), looks=replace(sound, run=dies_once))
+    errors, labelled = [], 0
+    for scene in [*pan, *pan]:
+        try:
+            stream.label(scene.image, time.perf_counter() * 1e3, Clock(1.0))
+            labelled += 1
+        except StreamError as error:
+            errors.append(str(error))
+        time.sleep(0.05)
+    stream.close()
+    assert deaths[0] is not threading.main_thread()
+    assert len(errors) == 1
+    assert "its thread ended" in errors[0]
+    assert labelled == 2 * len(pan) - 1
+    assert stream.spent.looks >= 1
+
+
+def test_what_a_look_took_counts_even_when_it_was_set_aside(engine, pan, other_scene):
+    slow = (120.0,)  # milliseconds, so that the look is not done when another scene comes
+    stream = Stream(engine, looks_of(engine), slow, FixedPeriod(1, 1), StampedWorker(), 1.0)
+    run(stream, [pan[0].image, other_scene[0].image])
+    assert stream.spent.looks == 0
+    assert stream.spent.looks_ms > 0
 
 
 def test_a_thread_looks_between_calls(engine, pan):

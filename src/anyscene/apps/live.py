@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from anyscene.labeling import Labeling
     from anyscene.streams.live import Status
 
-USUAL_RATE = 25.0
-"""Frames a second of the videos that are written, where the source does not tell."""
+MOST_CLASSES = 255
+"""A video holds ids in bytes, and 255 is void."""
 
 
 def register(app: typer.Typer) -> None:
@@ -60,13 +60,17 @@ def live(
     A video file is played at its own speed. Frames that come faster than they can be labelled are dropped and
     counted. Ctrl-C ends it; videos and labels that were written until then are kept.
     """
-    from anyscene.errors import StreamError
+    from anyscene.errors import ConfigError, StreamError
     from anyscene.streams.engine import load
 
     check_outputs(json, overlay_video, ids_video, inputs=[source] if Path(source).is_file() else [])
     frames = open_source(source)
     with busy("getting ready"):
         engine = load(model)
+    if ids_video and len(engine.classes) > MOST_CLASSES:
+        raise ConfigError(
+            f"--ids-video holds {MOST_CLASSES} classes, the model has {len(engine.classes)}; use -o instead"
+        )
     failures = 0
     with ExitStack() as stack:
         outputs = stack.enter_context(Outputs(output, overlay_video, ids_video))
@@ -85,7 +89,7 @@ def live(
                     failures += 1
                     console("-").print(Text(str(error)), soft_wrap=True)
                     continue
-                outputs.add(frame, labeling)
+                outputs.add(frame, labeling, (time.perf_counter() - begun) * 1e3)
                 screen.update(Text(status_line(stream.status, newest.dropped, time.perf_counter() - begun)))
         except KeyboardInterrupt:
             pass
@@ -151,14 +155,18 @@ def _webcam(number: int) -> Iterator[NDArray[np.uint8]]:
     camera = cv2.VideoCapture(number)
     if not camera.isOpened():
         raise ImageError(f"there is no camera number {number} that can be opened; try another number")
-    try:
-        while True:
-            there, frame = camera.read()
-            if not there:
-                raise ImageError(f"camera number {number} gives no more frames; is it still connected?")
-            yield np.asarray(cv2.cvtColor(frame, cv2.COLOR_BGR2RGB), np.uint8)
-    finally:
-        camera.release()
+
+    def frames() -> Iterator[NDArray[np.uint8]]:
+        try:
+            while True:
+                there, frame = camera.read()
+                if not there:
+                    raise ImageError(f"camera number {number} gives no more frames; is it still connected?")
+                yield np.asarray(cv2.cvtColor(frame, cv2.COLOR_BGR2RGB), np.uint8)
+        finally:
+            camera.release()
+
+    return frames()
 
 
 class Newest:
@@ -211,14 +219,12 @@ class Newest:
 class Outputs:
     """Where labels go: a folder of PNGs, a video of overlays, a lossless video of ids."""
 
-    def __init__(
-        self, folder: Path | None, overlay: Path | None, ids: Path | None, rate: float = USUAL_RATE
-    ) -> None:
+    def __init__(self, folder: Path | None, overlay: Path | None, ids: Path | None) -> None:
         from anyscene.apps.video import VideoWriter
 
         self._folder = folder
-        self._overlay = VideoWriter(overlay, "overlay", rate) if overlay else None
-        self._ids = VideoWriter(ids, "ids", rate) if ids else None
+        self._overlay = VideoWriter(overlay, "overlay") if overlay else None
+        self._ids = VideoWriter(ids, "ids") if ids else None
         self._written = 0
         self._stack = ExitStack()
 
@@ -231,12 +237,12 @@ class Outputs:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self._stack.__exit__(kind, error, None)
 
-    def add(self, frame: NDArray[np.uint8], labeling: Labeling) -> None:
-        """Write what was asked for of one frame."""
+    def add(self, frame: NDArray[np.uint8], labeling: Labeling, at_ms: float) -> None:
+        """Write what was asked for of one frame. at_ms : when it is shown in videos."""
         if self._folder is not None:
             labeling.save(self._folder / f"{self._written:06d}.png")
         if self._overlay is not None:
-            self._overlay.add(labeling.overlay(frame))
+            self._overlay.add(labeling.overlay(frame), at_ms)
         if self._ids is not None:
-            self._ids.add(labeling.labels.astype("uint8"))  # -1, void, becomes 255
+            self._ids.add(labeling.labels.astype("uint8"), at_ms)  # -1, void, becomes 255
         self._written += 1

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+USUAL_RATE = 25.0
+"""Frames a second of a video that does not say how many."""
+
+
 def read_frames(path: Path) -> Iterator[NDArray[np.uint8]]:
     """Yield the frames of a video, uint8[H, W, 3] RGB and upright; one without frames is an ImageError."""
     return (frame for _, frame in read_stamped_frames(path))
@@ -52,8 +56,7 @@ def decode(address: str) -> Iterator[tuple[float, NDArray[np.uint8]]]:
                         f"{address}: its frames have more than {most_pixels() // 10**6} million pixels; "
                         "scale it down first, or set ANYSCENE_MAX_PIXELS if there is memory for more"
                     )
-                # Frames without a time come as far apart as most cameras' do.
-                last_ms = last_ms + 40.0 if frame.time is None else 1e3 * frame.time
+                last_ms = last_ms + 1e3 / USUAL_RATE if frame.time is None else 1e3 * frame.time
                 quarter_turns = round(getattr(frame, "rotation", 0) / 90) % 4
                 picture = np.rot90(frame.to_ndarray(format="rgb24"), quarter_turns)
                 yield last_ms, np.ascontiguousarray(picture)
@@ -69,14 +72,17 @@ def decode(address: str) -> Iterator[tuple[float, NDArray[np.uint8]]]:
 
 
 def frame_rate(path: Path) -> float:
-    """How many frames a second a video says it has; 25 where it does not say."""
+    """How many frames a second a video says it has; the usual rate where it does not say."""
     av = _pyav(path)
     try:
         with av.open(str(path)) as container:
-            return float(container.streams.video[0].average_rate or 25)
+            return float(container.streams.video[0].average_rate or USUAL_RATE)
     except (av.error.FFmpegError, OSError, IndexError):
-        return 25.0  # whoever reads the frames says what is wrong with the file
+        return USUAL_RATE  # whoever reads the frames says what is wrong with the file
 
+
+MILLISECOND = Fraction(1, 1000)
+"""The unit of time in videos that are written: frames of a live source come at any time."""
 
 CODECS: dict[str, tuple[str, str, str]] = {
     "overlay": ("libx264", "yuv420p", "rgb24"),
@@ -89,9 +95,12 @@ class VideoWriter:
     """Writes pictures of one size as a video; it is put in its place when it is complete.
 
     kind : "overlay" for pictures uint8[H, W, 3], "ids" for label ids uint8[H, W], which are kept exactly.
+    frames_per_second : of pictures that come without a time.
     """
 
-    def __init__(self, path: Path, kind: Literal["overlay", "ids"], frames_per_second: float) -> None:
+    def __init__(
+        self, path: Path, kind: Literal["overlay", "ids"], frames_per_second: float = USUAL_RATE
+    ) -> None:
         self._path = path
         self._unfinished = unfinished(path, path.suffix)
         self._kind = kind
@@ -99,22 +108,29 @@ class VideoWriter:
         self._container: Any = None
         self._stream: Any = None
         self._size: tuple[int, int] = (0, 0)
+        self._added = 0
+        self._shown_ms = -1
 
     def __enter__(self) -> VideoWriter:
         return self
 
-    def add(self, picture: NDArray[np.uint8]) -> None:
-        """Add a picture; one of another size than the first is scaled to it."""
+    def add(self, picture: NDArray[np.uint8], at_ms: float | None = None) -> None:
+        """Add a picture; one of another size than the first is scaled to it. at_ms : when it is shown."""
         import cv2
         import numpy as np
 
         av = _pyav(self._path)
         if self._container is None:
             self._open(picture)
-        even = np.ascontiguousarray(picture[: self._size[0], : self._size[1]])
-        if even.shape[:2] != self._size:
-            even = np.asarray(cv2.resize(even, self._size[::-1], interpolation=cv2.INTER_NEAREST))
+        height, width = self._size
+        if picture.shape[0] - height not in (0, 1) or picture.shape[1] - width not in (0, 1):
+            picture = np.asarray(cv2.resize(picture, (width, height), interpolation=cv2.INTER_NEAREST))
+        even = np.ascontiguousarray(picture[:height, :width])
         frame = av.VideoFrame.from_ndarray(even, format=CODECS[self._kind][2])
+        due_ms = float(1000 * self._added / self._rate) if at_ms is None else at_ms
+        self._shown_ms = max(self._shown_ms + 1, round(due_ms))  # no two pictures at one time
+        self._added += 1
+        frame.pts, frame.time_base = self._shown_ms, MILLISECOND
         with told_as_one_sentence(self._path):
             self._container.mux(self._stream.encode(frame))
 
@@ -136,6 +152,7 @@ class VideoWriter:
             ) from error
         self._stream.width, self._stream.height = self._size[1], self._size[0]
         self._stream.pix_fmt = pixels
+        self._stream.codec_context.time_base = MILLISECOND
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.engine import Engine
-from anyscene.features import View
+from anyscene.features import FeatureSet, View
 from anyscene.features.hypercolumn.ladder import LOWEST, RungScores
 from anyscene.streams.motion import grid_of
 
@@ -63,9 +63,15 @@ class Looks:
 
 def looks_of(engine: Engine) -> Looks:
     """The looks of a model: its network at some input sizes; without a network, a whole labeling."""
-    rungs = [each for each in engine.feature_sets if isinstance(each, RungScores) and each.speaks_of_classes]
+    rungs = rungs_to_look_by(engine.feature_sets)
+    return network_looks(rungs, len(engine.classes)) if rungs else whole_look(engine)
+
+
+def rungs_to_look_by(sets: Iterable[FeatureSet]) -> list[RungScores]:
+    """Up to COUNT rungs that tell classes, from the coarsest to the finest."""
+    rungs = [each for each in sets if isinstance(each, RungScores) and each.speaks_of_classes]
     plain = sorted((rung for rung in rungs if not rung.rung.mirrored), key=lambda rung: rung.fineness)
-    return network_looks(_spread(plain), len(engine.classes)) if plain else whole_look(engine)
+    return _spread(plain)
 
 
 def network_looks(rungs: Sequence[RungScores], classes: int) -> Looks:

@@ -55,6 +55,8 @@ def record(clip: Clip, looks: Looks) -> Recording:
     for scene in clip.frames:
         frame = working_frame(scene.image)
         sight = sight_of(frame)
+        if anchor is not None and anchor.half.shape != sight.half.shape:
+            anchor = None  # another size is another scene
         if anchor is not None and is_still(anchor, sight):
             motions.append(no_motion(sight.grid))
         else:
