@@ -14,7 +14,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
 
 import anyscene
 from anyscene.server.asks import (
@@ -28,7 +27,7 @@ from anyscene.server.asks import (
 )
 from anyscene.server.bodies import body_of
 from anyscene.server.responses import answer_headers
-from anyscene.server.routes import counted, is_gone, is_met
+from anyscene.server.routes import LabelingEndpoint, counted, is_gone, is_met
 from anyscene.server.service import Answer, Service
 
 HEADER_LENGTH = "inference-header-content-length"
@@ -89,7 +88,7 @@ def routes(service: Service) -> list[BaseRoute]:
         _model(service, request)
         return await ready(request)
 
-    infer = InferEndpoint(service)
+    infer = LabelingEndpoint(service, "/v2/infer", _infer)
     paths = ("/v2/models/{name}", "/v2/models/{name}/versions/1")
     return [
         Route("/v2", counted(service, "/v2", about)),
@@ -109,30 +108,13 @@ def _model(service: Service, request: Request) -> str:
     return name
 
 
-class InferEndpoint:
-    """`POST /v2/models/NAME/infer`, as an ASGI application: it notes when the last byte was handed over."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        request = Request(scope, receive)
-        handed: list[Answer] = []
-
-        async def handler(request: Request) -> Response:
-            service = self._service
-            model = _model(service, request)
-            async with body_of(request, service) as body:
-                wanted = _understand(request, body.data, model, service)
-                answer = await service.label(wanted.wish, wanted.picture, body.arrived, is_gone(request))
-            handed.append(answer)
-            return _response(wanted, answer)
-
-        response = await counted(self._service, "/v2/infer", handler)(request)
-        await response(scope, receive, send)
-        for answer in handed:
-            self._service.note_handed(answer)
+async def _infer(service: Service, request: Request) -> tuple[Answer, Response]:
+    """Answer `POST /v2/models/NAME/infer`."""
+    model = _model(service, request)
+    async with body_of(request, service) as body:
+        wanted = _understand(request, body.data, model, service)
+        answer = await service.label(wanted.wish, wanted.picture, body.arrived, is_gone(request))
+    return answer, _response(wanted, answer)
 
 
 def _understand(request: Request, body: bytes, model: str, service: Service) -> Inference:

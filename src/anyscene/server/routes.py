@@ -45,7 +45,7 @@ def routes(service: Service) -> list[BaseRoute]:
         return Response(service.metrics.text(), media_type=metrics.MEDIA_TYPE)
 
     return [
-        Route("/v1/label", LabelEndpoint(service), methods=["POST"]),
+        Route("/v1/label", LabelingEndpoint(service, "/v1/label", _label), methods=["POST"]),
         Route("/v1/models", counted(service, "/v1/models", models)),
         Route("/healthz", healthy),
         Route("/readyz", ready),
@@ -89,38 +89,49 @@ def is_gone(request: Request) -> Callable[[], bool]:
     return transport.is_closing if transport else lambda: False
 
 
-class LabelEndpoint:
-    """`POST /v1/label`, as an ASGI application: it notes when the last byte was handed over."""
+class LabelingEndpoint:
+    """An ASGI application that answers with labels: it notes when the last byte was handed over.
 
-    def __init__(self, service: Service) -> None:
+    route : what its requests are counted as. answer : labels what a request asks for, and makes the response.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        route: str,
+        answer: Callable[[Service, Request], Awaitable[tuple[Answer, Response]]],
+    ) -> None:
         self._service = service
+        self._route = route
+        self._answer = answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        request = Request(scope, receive)
         handed: list[Answer] = []
 
         async def handler(request: Request) -> Response:
-            answer = await self._label(request)
+            answer, response = await self._answer(self._service, request)
             handed.append(answer)
-            return label_response(answer, is_met(answer))
+            return response
 
-        response = await counted(self._service, "/v1/label", handler)(request)
+        response = await counted(self._service, self._route, handler)(Request(scope, receive))
         await response(scope, receive, send)
         for answer in handed:
             self._service.note_handed(answer)
 
-    async def _label(self, request: Request) -> Answer:
-        service = self._service
-        async with body_of(request, service) as body:
-            fields = fields_from(request.query_params)
-            data, kind = body.data, request.headers.get("content-type", "")
-            if kind.startswith("multipart/form-data"):
-                data, given = form_from(kind, body.data)
-                fields |= given
-            wish = wish_from(fields, request.headers, service.models, service.settings.default_model)
-            picture = picture_from(data, service.settings.limits.pixels)
-            return await service.label(wish, picture, body.arrived, is_gone(request))
+
+async def _label(service: Service, request: Request) -> tuple[Answer, Response]:
+    """Answer `POST /v1/label`."""
+    async with body_of(request, service) as body:
+        fields = fields_from(request.query_params)
+        data, kind = body.data, request.headers.get("content-type", "")
+        if kind.startswith("multipart/form-data"):
+            data, given = form_from(kind, body.data)
+            fields |= given
+        wish = wish_from(fields, request.headers, service.models, service.settings.default_model)
+        picture = picture_from(data, service.settings.limits.pixels)
+        answer = await service.label(wish, picture, body.arrived, is_gone(request))
+    return answer, label_response(answer, is_met(answer))
 
 
 def is_met(answer: Answer) -> bool | None:
