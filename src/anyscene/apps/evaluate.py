@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +12,7 @@ from typing import Annotated
 import typer
 
 from anyscene.apps.console import Stages, console, table
+from anyscene.apps.label import ClusterOption
 
 
 def register(app: typer.Typer) -> None:
@@ -49,6 +52,7 @@ def evaluate(
     fit_split: Annotated[str, typer.Option(help="What the baselines are fitted to.")] = "train",
     images: Annotated[int, typer.Option(min=0, help="Score at most so many images; 0: all.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Processes to run.")] = os.cpu_count() or 1,
+    cluster: ClusterOption = None,
 ) -> None:
     """Score every system on every image; write results.json, curves.csv, figures and a page to look at.
 
@@ -77,7 +81,13 @@ def evaluate(
         images=images,
         processes=jobs,
     )
-    with Stages() as show:
+    with ExitStack() as stack:
+        if cluster:
+            from anyscene.cluster.ray_executor import connected, run_on_ray
+
+            cores = stack.enter_context(connected(cluster))
+            request = replace(request, processes=max(2, cores), runner=run_on_ray)
+        show = stack.enter_context(Stages())
         found = run(request, show)
         write_report(found, report, show)
     rows = [

@@ -22,7 +22,7 @@ from anyscene.cluster.job import Estimate, estimate, run_job
 from anyscene.cluster.labeler import Looks
 from anyscene.cluster.manifest import Manifest
 from anyscene.cluster.places import Place, is_uri, place
-from anyscene.cluster.sent_model import model_digest
+from anyscene.cluster.sending import file_digest
 from anyscene.cluster.todo import write_todo
 from anyscene.cluster.worker import Work
 from anyscene.engine.clock import parse_budget
@@ -81,7 +81,7 @@ def label_many(
     out = place(output)
     listing = Listing(named, listed, out, many.column)
     listing.check()
-    digest = model_digest(find_model(settings.model))
+    digest = file_digest(find_model(settings.model))
     facts = {
         "model": digest,
         "budget": settings.budget,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anyscene.apps.console import Stages, check_outputs, console, table
+from anyscene.apps.label import ClusterOption
 
 if TYPE_CHECKING:
     from anyscene.learning.config import TrainConfig
@@ -58,6 +60,7 @@ def train(
     costs: Annotated[
         Path | None, typer.Option("--costs", metavar="FILE", help="Costs of an earlier run (its costs.json).")
     ] = None,
+    cluster: ClusterOption = None,
 ) -> None:
     """Learn a model: weak learners, action proposals, policy.
 
@@ -74,7 +77,14 @@ def train(
     check_outputs(None, out, *trials, inputs=[config, backbone, costs])
     settings = _settings(config)
     dataset = open_data(data)
-    with Stages() as show:
+    with ExitStack() as stack:
+        spread = None
+        if cluster:
+            from anyscene.cluster.extraction import spread_over
+            from anyscene.cluster.ray_executor import connected
+
+            spread = spread_over(stack.enter_context(connected(cluster)))
+        show = stack.enter_context(Stages())
         options: dict[str, Any] = {
             "split": split,
             "network": not without_network,
@@ -82,6 +92,7 @@ def train(
             "costs": costs,
             "restart": restart,
             "report": show,
+            "spread": spread,
         }
         if search:
             settings = search_config(dataset, out, settings, seed, **options)

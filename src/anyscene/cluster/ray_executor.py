@@ -15,7 +15,7 @@ from anyscene.cluster.executors import Executor
 from anyscene.cluster.labeler import OutputError, cpu_ms, node_name
 from anyscene.cluster.manifest import manifest_schema
 from anyscene.cluster.needs import require
-from anyscene.cluster.sent_model import SentModel, send_model
+from anyscene.cluster.sending import SentModel, send_model
 from anyscene.cluster.todo import Chunk
 from anyscene.cluster.worker import Work, Worker
 from anyscene.errors import AnysceneError, ConfigError
@@ -207,16 +207,20 @@ def run_on_ray(
     """Apply `work` to every item on the cluster that was joined, `count` at a time; yield as they come."""
     import ray
 
-    task = ray.remote(work).options(num_cpus=1, max_retries=-1)
+    task, sent = ray.remote(_applied).options(num_cpus=1, max_retries=-1), ray.put(work)
     waiting: dict[Any, Item] = {}
     todo = iter(items)
     with _told_as_one_sentence():
         while True:
             for item in todo:
-                waiting[task.remote(item)] = item
+                waiting[task.remote(sent, item)] = item
                 if len(waiting) >= 2 * count:
                     break
             if not waiting:
                 return
             for done in ray.wait(list(waiting))[0]:
                 yield waiting.pop(done), ray.get(done)
+
+
+def _applied(work: Callable[[Item], Result], item: Item) -> Result:
+    return work(item)

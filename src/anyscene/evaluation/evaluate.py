@@ -142,7 +142,7 @@ def _traces(
         upfront=request.clock == WALL_CLOCK and request.segmentation == UPFRONT,
         baselines=baselines,
     )
-    return trace_images(job, (*anytime, *fitted), request.processes, report)
+    return trace_images(job, (*anytime, *fitted), request.processes, report, request.runner)
 
 
 def with_tree_first(found: Evaluation) -> Evaluation:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from anyscene.data import DataSet, SceneList
 from anyscene.data.splits import evenly_spread
 from anyscene.errors import ConfigError, DataError, ModelError
 from anyscene.modelfile import TrainedModel
+from anyscene.processes import Died, run_in_processes
 
 MODEL_CLOCK, WALL_CLOCK = "model", "wall"
 LAZY, UPFRONT = "lazy", "upfront"
+
+Runner = Callable[[Callable[[Any], Any], Iterable[Any], int], Iterator[tuple[Any, Any | Died]]]
+"""Applies work to items, so many at a time; yields each item with its result as they come."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class Request:
     clock : costs are the model's, or wall-clock times of this machine.
     segmentation : the tree is charged as it grows, or whole before the first action.
     images : the most images to score, evenly spread; 0 stands for all.
-    processes : how many processes share the images.
+    processes : how many processes share the images. runner : starts them, here or elsewhere.
     fit_split : the split that baselines are fitted to.
     baselines : the folder that fitted baselines are kept in, to be used again.
     """
@@ -39,6 +45,7 @@ class Request:
     fit_split: str = "train"
     images: int = 0
     processes: int = 1
+    runner: Runner = run_in_processes
 
 
 def check_options(request: Request) -> None:

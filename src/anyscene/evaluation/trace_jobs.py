@@ -12,7 +12,7 @@ from anyscene.errors import ConfigError
 from anyscene.evaluation.baselines.fitted import FittedBaselines
 from anyscene.evaluation.compared_systems import BY_KEY
 from anyscene.evaluation.image_tracer import ImageTracer, Job
-from anyscene.evaluation.request import WALL_CLOCK
+from anyscene.evaluation.request import WALL_CLOCK, Runner
 from anyscene.evaluation.traces import Trace, load_traces, save_traces
 from anyscene.painting.show import VERSION as PAINTING_VERSION
 from anyscene.processes import Died, run_in_processes
@@ -25,7 +25,9 @@ CHUNK = 4
 """The images whose traces share a file. A killed run repeats at most this many."""
 
 
-def trace_images(job: Job, systems: Sequence[str], processes: int, report: Report) -> dict[str, list[Trace]]:
+def trace_images(
+    job: Job, systems: Sequence[str], processes: int, report: Report, runner: Runner = run_in_processes
+) -> dict[str, list[Trace]]:
     """Every system's traces on all images; what is in the work folder is not done again.
 
     With the wall clock everything runs in this process, one image after the other.
@@ -44,7 +46,7 @@ def trace_images(job: Job, systems: Sequence[str], processes: int, report: Repor
             missing.append((chunk, lacking))
     done = len(job.indices) - sum(len(chunk) for chunk, _ in missing)
     report("images", done, len(job.indices), "kept from before" if done else "")
-    for chunk in _run(job, missing, 1 if job.clock == WALL_CLOCK else processes):
+    for chunk in _run(job, missing, 1 if job.clock == WALL_CLOCK else processes, runner):
         done += len(chunk)
         report("images", done, len(job.indices), "")
     return {
@@ -56,13 +58,13 @@ def trace_images(job: Job, systems: Sequence[str], processes: int, report: Repor
 Task = tuple[tuple[int, ...], tuple[tuple[str, Path], ...]]
 
 
-def _run(job: Job, tasks: Sequence[Task], processes: int) -> Iterator[tuple[int, ...]]:
+def _run(job: Job, tasks: Sequence[Task], processes: int, runner: Runner) -> Iterator[tuple[int, ...]]:
     """Do all tasks; yield the images of each that ends."""
     if processes <= 1 or len(tasks) <= 1:
         for task in tasks:
             yield _do(job, task)
         return
-    for (chunk, _), done in run_in_processes(partial(_do, job), tasks, min(processes, len(tasks))):
+    for (chunk, _), done in runner(partial(_do, job), tasks, min(processes, len(tasks))):
         if isinstance(done, Died):
             raise ConfigError(
                 "a process that scored images was ended, perhaps for want of memory; use fewer --jobs"

@@ -45,7 +45,7 @@ class FeatureCache:
     ) -> dict[str, NDArray[np.float32]]:
         """Features of the named sets for a working frame and its tree; what is missing is added."""
         tree.grow(LAYERS)
-        image_key = _hash_image(frame, tree)
+        image_key = hash_image(frame, tree)
         regions: RegionFeatures | None = None
         found = {}
         for name in names:
@@ -62,6 +62,10 @@ class FeatureCache:
             found[name] = made if array is None else array
         return found
 
+    def add(self, image_key: str, chosen: FeatureSet, array: NDArray[np.float32]) -> None:
+        """Keep what was computed elsewhere. image_key : from `hash_image`."""
+        _keep(self._path(image_key, chosen), array)
+
     def _path(self, image_key: str, chosen: FeatureSet) -> Path:
         key = hashlib.sha256(f"{image_key} {chosen.fingerprint()}".encode()).hexdigest()
         return self.folder / key[:2] / f"{key[2:40]}.npy"
@@ -72,7 +76,8 @@ def compute_features(regions: RegionFeatures, name: str) -> NDArray[np.float32]:
     return np.concatenate([regions.features(name, layer) for layer in range(regions.layers.tree.depth)])
 
 
-def _hash_image(frame: NDArray[np.uint8], tree: Tree) -> str:
+def hash_image(frame: NDArray[np.uint8], tree: Tree) -> str:
+    """What names an image and its tree."""
     digest = hashlib.sha256(f"{frame.shape} {tree.strides}".encode())
     for array in (frame, tree.pixels, *tree.parents):
         digest.update(np.ascontiguousarray(array).tobytes())

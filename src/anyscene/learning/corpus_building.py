@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.costs.cost_file import price_actions
-from anyscene.data import DataSet
+from anyscene.data import DataSet, SceneList
 from anyscene.data.splits import evenly_spread
 from anyscene.errors import DataError
 from anyscene.features.cache import FeatureCache
@@ -29,8 +29,17 @@ MOST_JUDGES = 120
 """Images that judge policies where all are judged by chains that have not seen them."""
 
 
+Ahead = Callable[[SceneList, Sequence[int], FeatureCache], None]
+"""Fills the cache with the features of some scenes, on other machines."""
+
+
 def build_corpus(
-    data: DataSet, banks: Banks, config: TrainConfig, measured: Mapping[str, Any], report: Report
+    data: DataSet,
+    banks: Banks,
+    config: TrainConfig,
+    measured: Mapping[str, Any],
+    report: Report,
+    ahead: Ahead | None = None,
 ) -> tuple[Corpus, ActionCosts]:
     """Extract (or find in the cache) the features of all images, and divide the images up."""
     scenes = data.split("train")
@@ -38,6 +47,8 @@ def build_corpus(
     if config.images and len(chosen) > config.images:
         chosen = [chosen[i] for i in evenly_spread(len(chosen), config.images)]
     cache = FeatureCache(cache_dir() / "features")
+    if ahead is not None:
+        ahead(scenes, chosen, cache)
     done: list[int] = []
     left_out: list[str] = []
 
