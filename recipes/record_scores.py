@@ -16,10 +16,14 @@ from anyscene.modelfile import load_model, save_model
 
 
 def main(model: Path, report: Path) -> None:
-    """Add D-NM's scores on the report's split, and what it has by known deadlines, to the model's record."""
+    """Add D-NM's scores on the report's split to the model's record, and its curve.
+
+    The curve is the one by known deadlines, if the report has it.
+    """
     results = json.loads((report / "results.json").read_text())
     systems = {system["name"]: system for system in results["systems"]}
-    system, whole = systems["D-NM"], systems["D-NM by deadline"]["curve"]
+    system = systems["D-NM"]
+    whole = systems.get("D-NM by deadline", system)["curve"]
     before = [None, *(point["pixel"] for point in whole)]
     curve = [point for point, last in zip(whole, before, strict=False) if point["pixel"] != last]
     scores = {key: system[key] for key in ("pixel", "class", "iou")}

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import anyscene
 from anyscene.apps.main import app
-from anyscene.apps.models import LICENCES, SHOWN_MS
+from anyscene.apps.models import LICENCES, PAPERS_SETTING, SHOWN_MS
 from anyscene.engine import loading
 from anyscene.errors import ModelError
 from anyscene.modelfile import load_model, save_model
@@ -46,6 +46,22 @@ def test_scores_curve_size_and_terms_of_the_data(shipped):
     assert "91.2" in text
     assert f"50.0 in {SHOWN_MS[0]} ms" in text
     assert "camvid labels sky, building" in text
+
+
+def test_a_model_of_the_papers_setting_is_told_from_the_usual_one(shipped):
+    trained = load_model(shipped / "camvid.anyscene")
+    config = {**trained.record["config"], "detail": False}
+    paper = replace(trained, record={**trained.record, "config": config})
+    save_model(shipped / "camvid-paper.anyscene", paper)
+    listed = json.loads(CliRunner().invoke(app, ["models", "--json", "-"]).stdout)["models"]
+    assert [(one["name"], one["setting"]) for one in listed] == [
+        ("camvid", "usual"),
+        ("camvid-paper", "paper"),
+        (loading.DEFAULT_MODEL, "usual"),
+    ]
+    assert listed[1]["licence"] == LICENCES["camvid"]
+    assert loading.find_model("camvid-paper") == shipped / "camvid-paper.anyscene"
+    assert PAPERS_SETTING in CliRunner().invoke(app, ["models"], env={"COLUMNS": "400"}).output
 
 
 def test_an_installation_without_models_says_so(tmp_path, monkeypatch):

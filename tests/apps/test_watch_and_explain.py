@@ -2,13 +2,20 @@
 
 import os
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
 from anyscene.apps.main import app
 from anyscene.apps.refining import record
+from anyscene.engine import Engine
+from anyscene.engine.loading import bank_of
+from anyscene.model.actions import Split, Update
+from anyscene.modelfile import load_model
+from anyscene.policy.policies import StaticPolicy
 
 
 @pytest.fixture
@@ -32,6 +39,27 @@ def test_frames_show_every_step(engine, streets):
     assert len(set(frames[0].leaf.ravel())) == 1
     assert frames[0].active.all()
     assert all(frame.outlined().shape == frame.image.shape for frame in frames)
+
+
+def test_the_tree_is_seen_to_grow_where_it_is_doubtful(engine, model_file, streets):
+    image = streets.split("val")[0].image
+    actions = engine.learned.model.pool.actions
+    everywhere, where_doubtful = (actions.index(Split(threshold)) for threshold in (0.0, 0.6))
+    update = next(index for index, action in enumerate(actions) if isinstance(action, Update))
+    policy = StaticPolicy((everywhere, everywhere, update, where_doubtful))
+    taught = Engine(replace(engine.learned, policy=policy), engine.local, bank_of(load_model(model_file)))
+    _, (*_, before, after) = record(taught, image, None, width=120)
+    opened = np.zeros(after.leaf.shape, bool)
+    for leaf in np.unique(before.leaf):
+        inside = before.leaf == leaf
+        opened[inside] = len(np.unique(after.leaf[inside])) > 1
+    assert opened.any()
+    assert not opened.all()
+    sure = before.labeling.require_confidence()
+    assert sure[opened].mean() < sure[~opened].mean()
+    np.testing.assert_array_equal(after.active | opened, after.active)  # what was opened is active
+    dark = after.outlined()[~after.active]
+    assert dark.mean() < image[~after.active].mean() or not len(dark)
 
 
 def test_watch_tells_the_steps_and_keeps_a_gif(engine, model_file, picture, tmp_path):

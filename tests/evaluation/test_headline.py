@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from anyscene.evaluation.headline import describe, headline
+from anyscene.evaluation.report.figures import equal_accuracies
 from anyscene.evaluation.scores import (
     Curve,
     Scores,
@@ -65,6 +66,14 @@ def test_ratios_to_the_static_sequence():
         "95": pytest.approx(0.5),
         "99": None,  # S-M never gets there
     }
+
+
+def test_pairs_of_equal_accuracy():
+    early = scores("S-M", [(1, 0.2), (10, 0.5), (20, 0.75), (64, 0.79)])
+    # at 16 of 64 ms S-M has 0.5, which it had at 10, we at 4; at 32 ms 0.75, which it had at 20, we at 32
+    assert equal_accuracies(OURS, early) == [(4, 10, 0.5), (32, 20, 0.75)]
+    never = scores("S-M", [(1, 0.2), (2, 0.9), (64, 0.9)])
+    assert equal_accuracies(OURS, never) == []
 
 
 def test_differences_to_the_network_alone():

@@ -21,6 +21,11 @@ NETWORK = (
     "Background and SIFT Flow together (train only); camvid's lost some blocks after that, and was fitted on."
 )
 
+PAPERS_SETTING = (
+    "It was learned in the paper's own setting: a tree that grows where it is doubtful, one label a region. "
+    "`anyscene watch` and `anyscene explain` show how it decides."
+)
+
 LICENCES = {
     "camvid": "CamVid (Brostow et al., University of Cambridge, 2008): published for research; its authors "
     "ask to be cited and state no licence for other uses.",
@@ -57,6 +62,7 @@ def models(json: JsonOption = None) -> None:
     for one in found:
         lines = [
             f"{one['name']} labels {', '.join(one['classes'])}.",
+            PAPERS_SETTING if one["setting"] == "paper" else "",
             one["licence"] or "",
             _curve_words(one),
         ]
@@ -78,6 +84,7 @@ def describe(name: str, path: Path, trained: TrainedModel) -> dict[str, Any]:
         "data": kind,
         "images": sum(int(record.get(f"images {part}", 0)) for part in ("fitted", "held out")),
         "licence": LICENCES.get(kind),
+        "setting": "usual" if record.get("config", {}).get("detail", True) else "paper",
         "val": record.get("val"),
         "held out": record.get("held out", {}).get("D-NM"),
     }

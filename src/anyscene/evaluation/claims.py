@@ -74,6 +74,12 @@ class Claim:
         """Whether the verdict is the same all over the interval."""
         return self.verdict == verdict_of(self.low, self.statement) == verdict_of(self.high, self.statement)
 
+    @property
+    def interval(self) -> str:
+        """The interval in words, its unit once."""
+        low, high = (in_words(end, self.statement.unit) for end in (self.low, self.high))
+        return f"{low.removesuffix(' points')} to {high}"
+
     def to_json(self) -> dict[str, Any]:
         """As `results.json` has it: what is never reached or cannot be told is null."""
         numbers = {"value": self.value, "low": self.low, "high": self.high}
@@ -83,7 +89,7 @@ class Claim:
             "bar": bar_in_words(self.statement),
             "paper": self.published,
             "ours": in_words(self.value, self.statement.unit),
-            "interval": [in_words(end, self.statement.unit) for end in (self.low, self.high)],
+            "interval": self.interval,
             **{name: float(number) if np.isfinite(number) else None for name, number in numbers.items()},
             "verdict": self.verdict,
             "note": self.note,

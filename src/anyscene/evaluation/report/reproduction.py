@@ -19,6 +19,9 @@ from anyscene.files import write_atomically
 
 TABLE_NUMBERS = {"camvid": 1, "stanford": 2, "siftflow": 3}
 
+FIGURES = ("accuracy", "percentage", "gap", "miou", "loss")
+"""In the paper's order, then those of its supplement."""
+
 FIGURE_NUMBERS = {
     ("camvid", "accuracy"): "3 (a)",
     ("camvid", "percentage"): "3 (b)",
@@ -31,6 +34,8 @@ FIGURE_NUMBERS = {
 """The paper's figures, by data set and what they show."""
 
 WAYS = {UPFRONT: "tree charged first, as in the paper", LAZY: "tree charged as it grows"}
+
+CLAIM_HEADERS = ("claim", "holds if", "the paper", WAYS[UPFRONT], "verdict", WAYS[LAZY], "verdict")
 
 
 def write_reproduction(made: Sequence[Reproduced], folder: Path, report: Report) -> None:
@@ -50,7 +55,8 @@ def write_reproduction(made: Sequence[Reproduced], folder: Path, report: Report)
     machine = made[0].evaluation.document["machine"]
     footer = (
         f"{machine['processor']}, {machine['cores']} cores; anyscene {machine['anyscene']}; costs are "
-        "milliseconds of one thread: those in the model files for anytime systems, from a calibration for the others"
+        "milliseconds of one thread: those in the model files for anytime systems, from a calibration for "
+        "the others"
     )
     page = html_page("Learning Dynamic Hierarchical Models: reproduced", about, "".join(parts), footer)
     with write_atomically(folder / "index.html") as file:
@@ -72,21 +78,12 @@ def claim_rows(claims: Mapping[str, Sequence[Claim]]) -> list[tuple[str, ...]]:
     ]
 
 
-CLAIM_HEADERS = (
-    "claim",
-    "holds if",
-    "the paper",
-    *(f"{words}" for way in WAYS.values() for words in (way, "verdict")),
-)
-
-
 def _measured(claim: Claim) -> tuple[str, str]:
-    unit = claim.statement.unit
-    figure = in_words(claim.value, unit)
+    figure = in_words(claim.value, claim.statement.unit)
     if claim.note:
         return figure, f"{claim.verdict}: {claim.note}"
     unsure = "" if claim.sure else ", interval crosses the bar"
-    return f"{figure} ({in_words(claim.low, unit)} to {in_words(claim.high, unit)})", claim.verdict + unsure
+    return f"{figure} ({claim.interval})", claim.verdict + unsure
 
 
 def _part(one: Reproduced, figures: Mapping[str, Drawn]) -> str:
@@ -94,6 +91,7 @@ def _part(one: Reproduced, figures: Mapping[str, Drawn]) -> str:
     name = found.dataset.name
     title = TITLES.get(name, name)
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
+    shown = "".join(_figure(name, figures[kind]) for kind in FIGURES if kind in figures)
     return "".join(
         (
             notes,
@@ -102,7 +100,7 @@ def _part(one: Reproduced, figures: Mapping[str, Drawn]) -> str:
                 "Pixel accuracy, pooled over images. In brackets the 95 % interval of a bootstrap that draws "
                 "blocks of neighbouring images. The figure decides; where its interval crosses the bar, "
                 "other images might have decided otherwise.",
-                html_table(CLAIM_HEADERS, claim_rows(one.claims)),
+                f'<div class="prose">{html_table(CLAIM_HEADERS, claim_rows(one.claims))}</div>',
             ),
             section(
                 f"{title}: scores",
@@ -114,7 +112,7 @@ def _part(one: Reproduced, figures: Mapping[str, Drawn]) -> str:
             section(
                 f"{title}: accuracy against cost",
                 f"Figures as in the paper, then IoU and labeling loss; {WAYS[one.segmentation]}.",
-                f'<div class="pair">{"".join(_figure(name, drawn) for drawn in figures.values())}</div>',
+                f'<div class="pair">{shown}</div>',
             ),
             section(
                 f"{title}: areas under the curves",
