@@ -27,6 +27,7 @@ BENCHES = {
     "metrics": "Counting and scoring label maps, against scikit-learn",
     "models": "The shipped models on val of their data sets, from reports of `anyscene evaluate`",
     "overhead": "What the engine itself costs; memory and threads over thousands of calls",
+    "paper": "The paper's own system across drives, against a standard classifier and its own baselines",
     "server": "Deadlines over HTTP under load, against LitServe; a killed worker",
     "server_soak": "Twenty minutes at full load with hostile requests: nothing ends, memory stays",
     "staircase": "From a standard classifier to the greedy hierarchical sequence, one change a row",

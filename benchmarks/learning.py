@@ -143,7 +143,7 @@ def compare(
     network : the backbone of the model, where it may have seen the scenes: a part that has not looks at them.
     """
     cache = FeatureCache(cache_dir() / "features")
-    bank_for = _honest_banks(trained, network)
+    bank_for = honest_banks(trained, network)
     scenes = [scene for scene in data.split(split) if scene.truth is not None]
     extracts = [extract(scene, bank_for(scene), len(data.classes), cache) for scene in scenes]
     random = np.random.default_rng(0)
@@ -165,7 +165,7 @@ def compare(
     return runs
 
 
-def _honest_banks(trained: TrainedModel, network: Path | None) -> Callable[[Scene], Bank]:
+def honest_banks(trained: TrainedModel, network: Path | None) -> Callable[[Scene], Bank]:
     """For each scene the model's sets; with a network, rungs of a part of it that has not seen the scene."""
     own = bank_of(trained)
     if network is None:

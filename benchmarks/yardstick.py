@@ -1,0 +1,145 @@
+"""The yardstick of the bench `paper`: a standard classifier of regions, priced as our own trees are.
+
+scikit-learn's histogram boosting looks at some feature sets on one layer of the tree. More sets, finer layers
+and more trees label better and cost more. At each budget the best of them that costs no more is what a learned
+sequence of actions must keep up with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from anyscene.learning.corpus import Corpus, Example
+from anyscene.learning.cross_fit import folds_of_runs
+from anyscene.model.action_costs import ActionCosts
+from benchmarks.feature_usefulness import CLASSIFIER, TRAINING_ROWS
+from benchmarks.staircase import WEIGHT_SCALE, Task
+
+LAYERS_TRIED = (3, 5, 7)
+SETS_TRIED = (2, 3, 4, 6, 8)
+ROUNDS_TRIED = (5, 10, 20, 40, 80)
+"""Rounds of boosting; each fits one tree for every class."""
+
+SELECTION_ROUNDS = 15
+SELECTION_ROWS = 6_000
+
+
+@dataclass(frozen=True)
+class Rival:
+    """One classifier. accuracy : float64[M], the share of each judged image's pixels that are right."""
+
+    layer: int
+    sets: tuple[str, ...]
+    rounds: int
+    cost: float
+    accuracy: NDArray[np.float64]
+
+
+def rivals(task: Task, costs: ActionCosts, seed: int = 0) -> list[Rival]:
+    """Classifiers of all sizes, fitted to the task's images."""
+    order = select_sets(task.corpus)
+    found = []
+    for layer in LAYERS_TRIED:
+        for count in (n for n in SETS_TRIED if n <= len(order)):
+            found += _of_sets(task, costs, layer, order[:count], seed)
+    return found
+
+
+def best_within(found: Sequence[Rival], budget: float) -> Rival | None:
+    """The rival of largest accuracy that costs no more; None if there is none."""
+    affordable = [rival for rival in found if rival.cost <= budget]
+    return max(affordable, key=lambda rival: rival.accuracy.mean()) if affordable else None
+
+
+def select_sets(corpus: Corpus) -> tuple[str, ...]:
+    """The feature sets in the order in which each adds most, on a fold that was not fitted to."""
+    folds = folds_of_runs(len(corpus.fit))
+    layer = LAYERS_TRIED[1]
+    fitted = [example for example, fold in zip(corpus.fit, folds, strict=True) if fold]
+    judged = [example for example, fold in zip(corpus.fit, folds, strict=True) if not fold][::4]
+    order: list[str] = []
+    while len(order) < len(corpus.sets):
+        left = [name for name in corpus.sets if name not in order]
+        scores = {}
+        for name in left:
+            sets = (*order, name)
+            classifier = _fit(fitted, layer, sets, SELECTION_ROUNDS, 0, SELECTION_ROWS)
+            scores[name] = np.mean([_accuracies(classifier, e, layer, sets)[-1] for e in judged])
+        order.append(max(left, key=lambda name: scores[name]))
+    return tuple(order)
+
+
+def _of_sets(task: Task, costs: ActionCosts, layer: int, sets: tuple[str, ...], seed: int) -> list[Rival]:
+    classifier = _fit(task.corpus.fit, layer, sets, max(ROUNDS_TRIED), seed, TRAINING_ROWS)
+    by_image = np.array([_accuracies(classifier, example, layer, sets) for example in task.judged])
+    regions = float(np.mean([_layer(example, layer)[0].size for example in task.judged]))
+    extracted = _extraction(costs, layer, [task.corpus.sets.index(name) for name in sets])
+    # A round of theirs has a tree for every class. It is priced as one tree of ours, which favours them.
+    return [
+        Rival(
+            layer,
+            sets,
+            rounds,
+            extracted + regions * (costs.input + costs.tree * rounds),
+            by_image[:, rounds - 1],
+        )
+        for rounds in ROUNDS_TRIED
+    ]
+
+
+def _extraction(costs: ActionCosts, layer: int, sets: Sequence[int]) -> float:
+    """Milliseconds of growing the tree to a layer and of extracting sets on it."""
+    needed = costs.requires[sets, layer].any(axis=0)
+    return float(
+        costs.start
+        + costs.step
+        + costs.grow[: layer + 1].sum()
+        + costs.items[needed].sum()
+        + costs.pooling[sets, layer].sum()
+    )
+
+
+def _fit(
+    examples: Sequence[Example], layer: int, sets: Sequence[str], rounds: int, seed: int, most: int
+) -> HistGradientBoostingClassifier:
+    random = np.random.default_rng(seed)
+    each = -(-most // len(examples))
+    tables, labels, weights = [], [], []
+    for example in examples:
+        nodes, mass = _layer(example, layer)
+        root = np.sqrt(mass.sum(axis=1))
+        chosen = random.choice(len(nodes), min(each, len(nodes)), replace=False, p=root / root.sum())
+        tables.append(_table(example, nodes[chosen], sets))
+        labels.append(mass[chosen].argmax(axis=1))
+        weights.append(np.sqrt(mass[chosen].max(axis=1)))
+    classifier = HistGradientBoostingClassifier(**{**CLASSIFIER, "max_iter": rounds, "random_state": seed})
+    weight = WEIGHT_SCALE * np.concatenate(weights)
+    return classifier.fit(np.concatenate(tables), np.concatenate(labels), sample_weight=weight)
+
+
+def _accuracies(
+    classifier: HistGradientBoostingClassifier, example: Example, layer: int, sets: Sequence[str]
+) -> list[float]:
+    """The share of an image's labelled pixels that are right after each round."""
+    nodes, mass = _layer(example, layer)
+    table = _table(example, nodes, sets)
+    rows = np.arange(len(nodes))
+    return [float(mass[rows, label].sum() / mass.sum()) for label in classifier.staged_predict(table)]
+
+
+def _layer(example: Example, layer: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The labelled regions of one layer and their classes."""
+    start = example.evidence.tree.start
+    nodes = np.arange(start[layer], start[layer + 1])
+    mass = example.truth.mass[nodes]
+    known = mass.sum(axis=1) > 0
+    return nodes[known], mass[known]
+
+
+def _table(example: Example, nodes: NDArray[np.int64], sets: Sequence[str]) -> NDArray[np.float32]:
+    return np.hstack([example.evidence.features[name][nodes] for name in sets]).astype(np.float32)
