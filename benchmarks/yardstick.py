@@ -1,7 +1,7 @@
 """The yardstick of the bench `paper`: a standard classifier of regions, priced as our own trees are.
 
 scikit-learn's histogram boosting looks at some feature sets on one layer of the tree. More sets, finer layers
-and more trees label better and cost more. At each budget the best of them that costs no more is what a learned
+and more trees label better and cost more. At each budget the best that costs no more is what a learned
 sequence of actions must keep up with.
 """
 
