@@ -64,4 +64,4 @@ bench: .venv-bench/.ready ## Run one benchmark (BENCH=name DATA=folder of the un
 	.venv-bench/bin/python -m benchmarks $(BENCH) $(GIVEN) --json bench-$(BENCH).json
 
 clean: ## Remove what the targets above made
-	rm -rf .venv .venv-bench demo site dist bench-*.json hostile-state .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-bench demo site dist screenshots bench-*.json hostile-state .pytest_cache .mypy_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""The page in a real browser; screenshots are kept in the folder that ANYSCENE_SCREENSHOTS names, if any."""
+"""The page in a real browser; screenshots are kept in `screenshots/`, or where ANYSCENE_SCREENSHOTS says."""
 
 import base64
 import json
@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -44,7 +45,9 @@ def page_server(servers, model_file):
     """A server of the page's own: budgets are not shared with other tests."""
     second = model_file.with_name("second.anyscene")
     shutil.copy(model_file, second)
-    return servers.start(models={"small": str(model_file), "second": str(second)}, limits=PATIENT)
+    return servers.start(
+        models={"small": str(model_file), "second": str(second)}, limits={**PATIENT, "queue_length": 1}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +77,9 @@ def browser(opened, page_server, request):
 
 
 def keep(browser, name):
-    if folder := os.environ.get("ANYSCENE_SCREENSHOTS"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        browser.save_screenshot(f"{folder}/{name}.png")
+    folder = Path(os.environ.get("ANYSCENE_SCREENSHOTS", Path(__file__).parents[2] / "screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    browser.save_screenshot(f"{folder}/{name}.png")
 
 
 def until(browser, condition, seconds=60):
@@ -272,13 +275,20 @@ def test_a_bad_file_is_told(browser):
 @pytest.mark.refused_requests
 def test_a_busy_server_is_told_and_tried_again(browser, photo, page_server):
     (worker,) = page_server.workers()
-    os.kill(worker, signal.SIGKILL)  # until another is there, nobody can be served
-    wait_for(lambda: page_server.metric("anyscene_workers") == 0)
-    drop(browser, photo)
-    notice = browser.find_element(By.ID, "notice")
-    until(browser, notice.is_displayed)
-    assert "trying again" in notice.text
-    until(browser, lambda: verdict(browser))
+    with ThreadPoolExecutor(2) as others:
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            for count in (0, 1):  # one is served for ever so long, and the only place in the queue is taken
+                others.submit(httpx.post, f"{page_server.url}/v1/label", content=photo, timeout=60)
+                wait_for(lambda count=count: page_server.metric("anyscene_queue_length") == count)
+                wait_for(lambda count=count: page_server.metric("anyscene_queue_bytes") > count * len(photo))
+            drop(browser, photo)
+            notice = browser.find_element(By.ID, "notice")
+            until(browser, notice.is_displayed)
+            assert "The server is busy; trying again in" in notice.text
+        finally:
+            os.kill(worker, signal.SIGCONT)
+    labelled(browser)
 
 
 def test_nothing_comes_from_elsewhere(browser, photo, page_server):
