@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,6 +13,9 @@ from anyscene.errors import ConfigError
 from anyscene.files import is_unfinished
 
 MARK = "written by anyscene"
+
+CHECKSUM = "sha256"
+"""Under this name a document holds a hash of the rest of it."""
 
 SEARCHED_BYTES = 4096
 """The mark is searched for in this many bytes at each end of a file."""
@@ -30,6 +35,32 @@ def is_ours(path: str | Path) -> bool:
 def marked(document: Mapping[str, Any]) -> dict[str, Any]:
     """A JSON document with the mark as its first entry."""
     return {"comment": MARK, **document}
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON document with a checksum of all that it says."""
+    said = json.loads(json.dumps({name: value for name, value in document.items() if name != CHECKSUM}))
+    return {**said, CHECKSUM: checksum_of(said)}
+
+
+def read_sealed(path: Path) -> dict[str, Any] | None:
+    """What the document in a file says; None where there is none, or not the one that was written.
+
+    Documents of earlier versions have no checksum and are believed.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    found = document.pop(CHECKSUM, None)
+    return document if found in (None, checksum_of(document)) else None
+
+
+def checksum_of(document: Mapping[str, Any]) -> str:
+    """A hash of what a document says."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 def picture_mark(format: str) -> dict[str, Any]:

@@ -120,12 +120,11 @@ def open_features(path: Path) -> list[np.ndarray]:
 
 def kept_calibration() -> bytes:
     """What a cache keeps of a calibration."""
-    from anyscene.costs.calibration_file import CHECKSUM, _checksum
     from anyscene.costs.steps import CostModel, StepCost
+    from anyscene.marks import sealed
 
     steps = {f"step {number}": StepCost(0.1 * number, 1e-6, 1e-5, 1.3) for number in range(40)}
-    document = CostModel("0123456789abcdef", steps).to_json()
-    return json.dumps({**document, CHECKSUM: _checksum(document)}, indent=1).encode()
+    return json.dumps(sealed(CostModel("0123456789abcdef", steps).to_json()), indent=1).encode()
 
 
 def kept_features() -> bytes:

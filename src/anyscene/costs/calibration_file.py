@@ -6,19 +6,15 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import anyscene
 from anyscene.costs.steps import SCHEMA, CostModel
 from anyscene.features.sets import Bank
 from anyscene.files import cache_dir, write_atomically
 from anyscene.machine import processor_name
-
-CHECKSUM = "sha256"
-"""Under this name a calibration holds a hash of the rest of it."""
+from anyscene.marks import CHECKSUM, checksum_of, sealed
 
 
 def calibration_key(bank: Bank) -> str:
@@ -52,9 +48,8 @@ def calibration_path(key: str) -> Path:
 def save_calibration(model: CostModel) -> Path:
     """Keep a calibration in the user's cache, with a checksum."""
     path = calibration_path(model.key)
-    document = model.to_json()
     with write_atomically(path) as file:
-        file.write(json.dumps({**document, CHECKSUM: _checksum(document)}, indent=1).encode())
+        file.write(json.dumps(sealed(model.to_json()), indent=1).encode())
     return path
 
 
@@ -66,9 +61,5 @@ def load_calibration(key: str) -> CostModel | None:
         model = CostModel.from_json(data)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # missing or damaged: it is made anew
-    is_right = checksum == _checksum(data) and data.get("schema") == SCHEMA and model.key == key
+    is_right = checksum == checksum_of(data) and data.get("schema") == SCHEMA and model.key == key
     return model if is_right else None
-
-
-def _checksum(document: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
 
 from anyscene.metrics import Counts
-from anyscene.named_arrays import write_arrays
+from anyscene.named_arrays import read_arrays, write_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +90,9 @@ def save_traces(path: Path, traces: Sequence[Trace]) -> None:
 def load_traces(path: Path) -> list[Trace] | None:
     """The traces that `save_traces` wrote; None when there is no such file, or one that lacks something."""
     try:
-        arrays: dict[str, NDArray[Any]] = load_file(path)
+        arrays = read_arrays(path) or {}
         names = [part.name for part in fields(Trace)]
         count = len({key.partition("/")[0] for key in arrays})
-        return [Trace(**{name: arrays[f"{i}/{name}"] for name in names}) for i in range(count)]
-    except (OSError, SafetensorError, KeyError):
+        return [Trace(**{name: arrays[f"{i}/{name}"] for name in names}) for i in range(count)] or None
+    except KeyError:
         return None

@@ -7,16 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
-
 from anyscene.errors import ConfigError
 from anyscene.files import write_atomically
-from anyscene.marks import MARK, is_ours, marked, refuse_foreign_folder
-
-Arrays = Mapping[str, NDArray[Any]]
+from anyscene.marks import MARK, is_ours, marked, read_sealed, refuse_foreign_folder, sealed
+from anyscene.named_arrays import Arrays, read_arrays, write_arrays
 
 
 class RunFolder:
@@ -46,25 +40,26 @@ class RunFolder:
         with write_atomically(marker) as file:
             file.write(json.dumps(marked(wanted), indent=1).encode())
 
-    def arrays(self, name: str, make: Callable[[], Arrays]) -> dict[str, NDArray[Any]]:
-        """The arrays of a stage; made now unless they are there."""
+    def arrays(self, name: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays of a stage; made now unless they are there as they were written."""
         path = self.path / f"{name}.safetensors"
-        if not path.exists():
-            made = {key: np.ascontiguousarray(array) for key, array in make().items()}
-            with write_atomically(path) as file:
-                file.write(save(made, {"comment": MARK}))
-        try:
-            return dict(load_file(path))
-        except (SafetensorError, OSError) as error:
-            raise ConfigError(f"{path} cannot be read ({error}); delete it to make it anew") from error
+        found = read_arrays(path)
+        if found is None:
+            write_arrays(path, make(), {"comment": MARK})
+            found = read_arrays(path)
+        if found is None:
+            raise ConfigError(f"{path} was written and cannot be read; check the disk")
+        return found
 
     def document(self, name: str, make: Callable[[], Mapping[str, Any]]) -> Any:
-        """The JSON document of a stage; made now unless it is there."""
+        """The JSON document of a stage; made now unless it is there as it was written."""
         path = self.path / f"{name}.json"
-        if not path.exists():
+        found = read_sealed(path)
+        if found is None:
             with write_atomically(path) as file:
-                file.write(json.dumps(marked(make()), indent=1).encode())
-        return _read_json(path)
+                file.write(json.dumps(sealed(marked(make())), indent=1).encode())
+            found = read_sealed(path)
+        return found
 
 
 def _read_json(path: Path) -> Any:
