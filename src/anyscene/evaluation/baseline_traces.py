@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-import cv2
 import numpy as np
 
 from anyscene import metrics
@@ -16,6 +15,7 @@ from anyscene.evaluation.baselines.labeler import BeliefMap
 from anyscene.evaluation.scored_image import ScoredImage
 from anyscene.evaluation.traces import Trace, count_by_region
 from anyscene.features import RegionFeatures, View
+from anyscene.features.training import labels_at
 from anyscene.hierarchy import Tree, working_frame
 from anyscene.metrics import Counts
 
@@ -66,10 +66,8 @@ def _score(image: ScoredImage, answer: BeliefMap, alpha: float) -> tuple[Counts,
         counts = count_by_region(image.counts[finest], answer.belief.argmax(axis=1))
         impurity = float(image.truth.impurity[finest].sum(dtype=np.float64))
     else:
-        size = truth.shape[1], truth.shape[0]
-        labels = cv2.resize(answer.labels(), size, interpolation=cv2.INTER_NEAREST)
-        counts = metrics.count(truth, np.asarray(labels, np.int16), image.counts.shape[1])
+        labels = labels_at(answer.labels(), (truth.shape[0], truth.shape[1]))
+        counts = metrics.count(truth, labels, image.counts.shape[1])
         impurity = 0.0
-    height, width = answer.cells.shape
-    small = np.asarray(cv2.resize(truth, (width, height), interpolation=cv2.INTER_NEAREST), np.int16)
+    small = labels_at(truth, (answer.cells.shape[0], answer.cells.shape[1]))
     return counts, answer.loss(small) + alpha * impurity

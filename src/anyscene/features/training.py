@@ -91,8 +91,12 @@ def labeled_frames(scenes: SceneList) -> Iterator[tuple[NDArray[np.uint8], NDArr
         if scene.truth is None:
             continue
         frame = working_frame(scene.image)
-        size = frame.shape[1], frame.shape[0]
-        yield frame, np.asarray(cv2.resize(scene.truth, size, interpolation=cv2.INTER_NEAREST), np.int16)
+        yield frame, labels_at(scene.truth, (frame.shape[0], frame.shape[1]))
+
+
+def labels_at(labels: NDArray[np.int16], size: tuple[int, int]) -> NDArray[np.int16]:
+    """A map of class ids at another (height, width): each pixel takes the nearest one's."""
+    return np.asarray(cv2.resize(labels, size[::-1], interpolation=cv2.INTER_NEAREST), np.int16)
 
 
 def _named(learned: Mapping[str, Arrays]) -> dict[str, NDArray[Any]]:

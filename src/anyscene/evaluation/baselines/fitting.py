@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
@@ -45,6 +44,7 @@ from anyscene.features.cache import FeatureCache
 from anyscene.features.hypercolumn.rung import NETWORK as GRAPH
 from anyscene.features.hypercolumn.rung import rungs_among
 from anyscene.features.sets import PAPER_SETS
+from anyscene.features.training import labels_at
 from anyscene.files import cache_dir, write_atomically
 from anyscene.hierarchy import working_frame
 from anyscene.learning.banks import Banks, bank_unless_copy, fit_banks, load_banks, restrict
@@ -146,8 +146,7 @@ def _training_images(data: DataSet, banks: Banks, report: Report) -> list[Labele
         bank = _used(honest)
         image = prepare_image(scene, bank, len(data.classes), cache)
         assert scene.truth is not None
-        size = image.frame.shape[1], image.frame.shape[0]
-        truth = np.asarray(cv2.resize(scene.truth, size, interpolation=cv2.INTER_NEAREST), np.int16)
+        truth = labels_at(scene.truth, (image.frame.shape[0], image.frame.shape[1]))
         images.append(LabeledImage(image.full_evidence(bank), truth, fold_of[scene.id]))
         report("features to fit baselines to", done + 1, len(chosen), scene.id)
     return images
