@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import time
@@ -25,7 +26,8 @@ IMAGES = 2000
 STARTED = 0.25
 """Runs are timed from when a quarter of the images is done: by then all workers are at work."""
 
-CAP_HOURS = 40 / 3600
+CAP_HOURS = 60 / 3600
+"""Too little for all images and their overlays: the job must end by itself."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +106,13 @@ def _capped(pictures: Path, model: str, output: Path) -> Figure:
     """Run the command under a cap that is too low for all images; the system says what it took."""
     given = (f"file://{pictures}", "-o", output, "--model", model, "--workers", 2)
     before = os.times()
-    process = start(*given, "--cpu-hours", CAP_HOURS, "--budget", "1s")
+    process = start(*given, "--cpu-hours", CAP_HOURS, "--overlay")
     told, _ = process.communicate(timeout=600)
     after = os.times()
     took = after.children_user + after.children_system - before.children_user - before.children_system
     return Figure(
         "CPU time taken, off its cap",
         Bar("at most", 0.05),
-        abs(took / (3600 * CAP_HOURS) - 1),
-        parts={"seconds": took, "cap": 3600 * CAP_HOURS, "told": told},
+        abs(took / (3600 * CAP_HOURS) - 1) if json.loads(told)["not_reached"] else float("nan"),
+        parts={"seconds": took, "cap": 3600 * CAP_HOURS, "told": json.loads(told)},
     )

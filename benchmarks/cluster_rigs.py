@@ -17,7 +17,7 @@ from PIL import Image
 from anyscene.data import open as open_data
 from benchmarks.figures import Request
 
-SCENES = "streets:50?size=240x180"
+SCENES = "streets:50?size=320x240"
 WORKER_TITLE = "ray::MapWorker(MapBatches(_RayWorker))"
 OBJECT_STORE_BYTES = 100 * 2**20
 

@@ -2,11 +2,13 @@ import errno
 import os
 import stat
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from anyscene.errors import ConfigError
-from anyscene.files import _HOST, append_lines, cache_dir, remove_stale, unfinished, write_atomically
+from anyscene.files import _HOST, alone, append_lines, cache_dir, remove_stale, unfinished, write_atomically
 from tests.hostile.faults import failing_disk
 
 
@@ -153,3 +155,18 @@ def test_a_name_that_is_too_long_is_one_clear_sentence(tmp_path):
 
 def test_what_is_unfinished_may_keep_its_suffix(tmp_path):
     assert unfinished(tmp_path / "a.mp4", ".mp4").suffix == ".mp4"
+
+
+def test_one_at_a_time_does_a_task():
+    inside, most = [], []
+
+    def work(_):
+        with alone("task"):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.02)
+            inside.pop()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(8)))
+    assert most == [1] * 8

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
@@ -75,6 +75,18 @@ def temporary_folder() -> Path:
     made = Path(tempfile.mkdtemp(prefix="anyscene-"))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
+
+
+@contextmanager
+def alone(task: str) -> Iterator[None]:
+    """Let one process of this user at a time do a task; others wait. Where there are no locks, all do it."""
+    with ExitStack() as stack:
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            file = stack.enter_context(open(cache_dir() / f"{task}.lock", "wb"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

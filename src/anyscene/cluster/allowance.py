@@ -27,11 +27,13 @@ class Allowance:
         self._seen = 0
 
     def next_ms(self, images: int = 1) -> float | None:
-        """What each of the next images may take; None when no time is left."""
+        """What each of the next images may take; None when too little time is left."""
         remaining = (self._ends - self._clock()) * 1e3
         fair = remaining * self._side_by_side / max(1, self._left)
         self._left -= images
-        return None if remaining <= 0 else max(FEWEST_MS, fair - self.around_ms)
+        if remaining <= images * (self.around_ms + FEWEST_MS) / 2:  # they would take twice what is left
+            return None
+        return max(FEWEST_MS, fair - self.around_ms)
 
     @property
     def around_ms(self) -> float:

@@ -18,7 +18,7 @@ FOLDER = "anyscene-todo"
 FILE_ROWS = 4096
 READ_ROWS = 100_000
 
-SMALLEST_CHUNK, LARGEST_CHUNK, MOST_CHUNKS = 16, 512, 20_000
+SMALLEST_CHUNK, LARGEST_CHUNK, MOST_CHUNKS = 32, 512, 20_000
 """Workers take images by chunks: few, so that whoever deals them out keeps little in memory, and small, so
 that workers end together and a worker that is killed loses seconds of work."""
 

@@ -16,6 +16,7 @@ from anyscene.engine.measuring import with_own_steps, with_plans
 from anyscene.errors import AnysceneError
 from anyscene.features import Bank
 from anyscene.features.memory import keep_freed_memory
+from anyscene.files import alone
 
 logger = logging.getLogger(__name__)
 
@@ -44,18 +45,32 @@ def prepare_as(kind: type[AnyEngine], learned: Learned, threads: int = 1) -> Any
 def known_or_measured(learned: Learned, bank: Bank) -> LocalCosts:
     """Return what a model takes on this machine; where that is not known, it is measured and kept."""
     known = load_calibration(calibration_key(bank))
-    if known is None or not known.steps.keys() >= _all_steps(learned):
-        logger.warning(
-            "measuring what labeling takes on this machine, once for a model: about 15 seconds, "
-            "a minute right after an installation; "
-            "`anyscene calibrate --model NAME` does it beforehand"
-        )
-        known = calibrate(learned, bank, quick=True, base=known)
-        try:
-            save_calibration(known)
-        except (AnysceneError, OSError) as error:
-            logger.warning("what was measured cannot be kept, and will be measured again: %s", error)
+    if not _is_complete(known, learned):
+        with alone("calibration"):  # processes that measured at the same time would slow each other down
+            known = _measured_and_kept(learned, bank)
+    assert known is not None
     return local_costs(known, bank, learned.model.costs.branching)
+
+
+def _measured_and_kept(learned: Learned, bank: Bank) -> CostModel:
+    known = load_calibration(calibration_key(bank))
+    if known is not None and _is_complete(known, learned):
+        return known  # another process was first
+    logger.warning(
+        "measuring what labeling takes on this machine, once for a model: about 15 seconds, "
+        "a minute right after an installation; "
+        "`anyscene calibrate --model NAME` does it beforehand"
+    )
+    known = calibrate(learned, bank, quick=True, base=known)
+    try:
+        save_calibration(known)
+    except (AnysceneError, OSError) as error:
+        logger.warning("what was measured cannot be kept, and will be measured again: %s", error)
+    return known
+
+
+def _is_complete(known: CostModel | None, learned: Learned) -> bool:
+    return known is not None and known.steps.keys() >= _all_steps(learned)
 
 
 def calibrate(learned: Learned, bank: Bank, quick: bool = False, base: CostModel | None = None) -> CostModel:
