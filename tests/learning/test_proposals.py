@@ -7,16 +7,8 @@ import pytest
 
 from anyscene.learning.boosting import BoostingSettings
 from anyscene.learning.climbs import propose_climbs, rises_between
-from anyscene.learning.guide import (
-    SHORTFALL,
-    SOONER,
-    STEP_WORTH,
-    TAIL,
-    least_budget,
-    search_guide,
-    surely_better,
-    with_long_end,
-)
+from anyscene.learning.guide import least_budget, search_guide, with_long_end
+from anyscene.learning.judging import BEYOND, SHORTFALL, SOONER, STEP_WORTH
 from anyscene.learning.planning import end_with_guide, make_plans
 from anyscene.learning.policies import constant, learn_policies, run_all
 from anyscene.learning.policy_iteration import IterationSettings
@@ -138,7 +130,7 @@ def test_the_guide_is_at_least_as_good_as_the_static_sequence_on_every_side(prop
     for images in sides:
         runs = [run_all(proposals.model, constant(StaticPolicy(s)), images, 1) for s in proposals.sequences]
         found = run_all(proposals.model, constant(StaticPolicy(guide)), images, 1)
-        full = TAIL * max(run.cost[-1] for each in runs for run in each)
+        full = BEYOND * max(run.cost[-1] for each in runs for run in each)
         first = max(least_budget(proposals.model), min(run.cost[1] for run in runs[0]))
         budgets = np.geomspace(first, full, 256)
         before, after = (mean_curve(each, budgets) for each in (runs[0], found))
@@ -248,15 +240,6 @@ def test_a_long_end_is_not_kept_waiting_by_steps_that_add_nothing(with_ladder):
         return area_over_log_cost(runs, np.geomspace(1, 1000, 256))
 
     assert area(longer) > area((*waiting, dear))
-
-
-def test_what_is_surely_better_is_better_by_more_than_chance():
-    random = np.random.default_rng(0)
-    before = random.random(40)
-    assert surely_better(before + 0.01, before)
-    assert not surely_better(before, before)
-    noise = random.normal(0, 0.1, 40)
-    assert not surely_better(before + 0.01 + noise - noise.mean(), before)
 
 
 def test_clusters_divide_the_fitted_images(corpus):

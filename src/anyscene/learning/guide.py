@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
 from anyscene.learning.draft import Draft
+from anyscene.learning.judging import BEYOND, SHORTFALL, SOONER, STEP_WORTH, standard_error, surely_above
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.pool import Proposals
 from anyscene.learning.process import ImageVisit
@@ -23,18 +24,6 @@ from anyscene.learning.proposals import set_prices
 from anyscene.model.actions import begins_anew
 from anyscene.policy.curves import accuracy_at, mean_curve, score_against
 from anyscene.policy.rollout import Trajectory
-
-TAIL = 1.3
-"""The curve counts up to this many times the full cost of the dearest proposed sequence."""
-
-SHORTFALL = 0.1
-"""Weight of the largest shortfall against S-M, at any budget, beside the area under the curve."""
-
-SOONER = 0.05
-"""Weight of how much sooner S-M's best accuracy is there: the area hardly counts what is saved at the end."""
-
-STEP_WORTH = 0.0005
-"""What a step more has to add: smaller gains on some dozen images are not there on new ones."""
 
 PROMISING = 8
 """Actions that are put in at each place: those that pay most at once there."""
@@ -127,15 +116,9 @@ def with_long_end(
     best = max(
         reached, key=lambda longer: reached[longer].mean() - STEP_WORTH * (len(longer) - len(sequence))
     )
-    if not surely_better(reached[best], reached[sequence]):
+    if not surely_above(reached[best] - reached[sequence], STEP_WORTH):
         return sequence
     return _smooth(sequence, best[len(sequence) :], blends, _Jury(proposals, examples, threads))
-
-
-def surely_better(reached: NDArray[np.float64], before: NDArray[np.float64], errors: float = 1.0) -> bool:
-    """Whether accuracies on some images are higher than others there by more than so many standard errors."""
-    gain = reached - before
-    return bool(gain.mean() > max(STEP_WORTH, errors * gain.std() / np.sqrt(len(gain))))
 
 
 def _smooth(start: Sequence_, end: Sequence_, blends: Sequence[int], jury: _Jury) -> Sequence_:
@@ -167,7 +150,7 @@ class _Jury:
         runs = [self._course.run(sequence) for sequence in proposals.sequences]
         first = min(trajectory.cost[1] for trajectory in runs[0])
         full = max(trajectory.cost[-1] for each in runs for trajectory in each)
-        self._budgets = np.geomspace(max(first, least_budget(proposals.model)), TAIL * full, 256)
+        self._budgets = np.geomspace(max(first, least_budget(proposals.model)), BEYOND * full, 256)
         self._static = mean_curve(runs[0], self._budgets)
 
     def verdict(self, sequence: Sequence_) -> _Verdict:
@@ -186,7 +169,7 @@ class _Jury:
         # In order, so that one after the other shares its beginning.
         for i in sorted(range(len(changed)), key=lambda i: changed[i]):
             found = self.verdict(changed[i])
-            doubt = float((found.areas - known.areas).std()) / np.sqrt(len(known.areas))
+            doubt = standard_error(found.areas - known.areas)
             longer = len(changed[i]) - len(before)
             gains[i] = found.score - known.score - doubt - step_worth * longer
         return gains

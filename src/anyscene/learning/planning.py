@@ -8,16 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
-from anyscene.learning.guide import Course, surely_better
+from anyscene.learning.guide import Course
+from anyscene.learning.judging import LIKELY, STEP_WORTH, surely_above
 from anyscene.learning.pool import Proposals
 from anyscene.policy.plans import Plan
-
-LIKELY = 0.5
-"""By so many standard errors must a plan be better than all that cost less.
-
-Where there is time for it, that time is good for nothing else, so being likely better is enough; by less,
-chance would choose.
-"""
 
 
 def make_plans(proposals: Proposals, examples: Sequence[Example], threads: int) -> tuple[Plan, ...]:
@@ -38,7 +32,7 @@ def make_plans(proposals: Proposals, examples: Sequence[Example], threads: int) 
     best = np.zeros(len(examples))
     plans: list[Plan] = []
     for reached, plan in sorted(found.values(), key=lambda item: (item[1].cost[-1], -item[0].mean())):
-        if not plans or surely_better(reached, best, LIKELY):
+        if not plans or surely_above(reached - best, STEP_WORTH, LIKELY):
             best = reached
             plans.append(plan)
     return tuple(plans)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
-from anyscene.learning.doubt import standard_error
 from anyscene.learning.draft import Draft
-from anyscene.learning.guide import SHORTFALL, least_budget
+from anyscene.learning.guide import least_budget
+from anyscene.learning.judging import BEYOND, CAUTION, DECIDING, SHORTFALL, TWICE, standard_error
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
 from anyscene.learning.pool import Proposals
@@ -32,22 +32,8 @@ from anyscene.policy.policies import (
 from anyscene.policy.rollout import Trajectory, rollout, walk
 from anyscene.policy.storage import StoredPolicy
 
-TAIL = 1.5
-"""Policies are judged up to this many times the full cost of S-M or of a guide: what they end with counts."""
-
 MARGINS = (np.inf, 1.0, 0.3, 0.0)
 """By how much Q̂ may have to promise more before a learned policy departs from its guide."""
-
-CAUTION = 0.5
-"""Policies are ranked by their score less so many standard errors of what they gain on S-M."""
-
-DECIDING = 0.0005
-"""What looking at states must add to following a guide of blends, which needs none: labeling then works them
-out at every step, which costs do not count (`LearnedPolicy.simplified`).
-"""
-
-SURE = 2.0
-"""Going on beyond a guide's end must be better than stopping there by so many standard errors."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +54,7 @@ class Judged:
 
     def surely_better_than(self, other: Judged) -> bool:
         """Whether the score is higher by more than chance explains, going by the images' differences."""
-        return self.score - other.score > SURE * standard_error(self.gains - other.gains)
+        return self.score - other.score > TWICE * standard_error(self.gains - other.gains)
 
 
 def learn_policies(
@@ -129,7 +115,7 @@ class Judge:
             for sequence in (proposals.sequences[0], *self._guides)
         )
         first, full = budget_grid([runs, *guided])[[0, -1]]
-        self._budgets = np.geomspace(max(first, least_budget(self._model)), TAIL * full, 256)
+        self._budgets = np.geomspace(max(first, least_budget(self._model)), BEYOND * full, 256)
         self._static = mean_curve(runs, self._budgets)
         self._static_areas = self._areas(runs)
 

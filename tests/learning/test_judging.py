@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anyscene.learning.doubt import standard_error
+from anyscene.learning.judging import standard_error, surely_above
 
 
 def spread_of_means(draw, count, random):
@@ -35,3 +35,12 @@ def test_neighbours_that_are_alike_are_hardly_two_judges():
 @pytest.mark.parametrize("values", [[0.3], [0.3, 0.3], [0.1] * 50])
 def test_what_is_the_same_everywhere_is_certain(values):
     assert standard_error(np.array(values)) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_what_is_surely_above_nothing_is_so_by_more_than_chance():
+    random = np.random.default_rng(0)
+    noise = random.normal(0, 0.1, 40)
+    assert surely_above(np.full(40, 0.01))
+    assert not surely_above(np.full(40, 0.01), least=0.02)
+    assert not surely_above(np.zeros(40))
+    assert not surely_above(0.01 + noise - noise.mean())
