@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +31,11 @@ EVERY = 3
 SHARES = (0.1, 0.25, 0.5, 1.0)
 """How often the random policy looks."""
 
-KINDS = {"still": {"still"}, "slow": {"slow", "medium"}, "fast": {"fast"}}
+KINDS = {
+    "still": frozenset({"still"}),
+    "slow": frozenset({"slow", "medium"}),
+    "fast": frozenset({"fast"}),
+}
 """Kind of a camera -> motions and speeds of its clips."""
 
 
@@ -64,17 +70,28 @@ def run(request: Request) -> Iterator[Figure]:
 
 def compared(starts: Sequence[Moment], policy: LearnedStreamPolicy, looks: int) -> Iterator[Figure]:
     """The share of the best fixed policy's cost that D-NM needs, on all clips and by kind of camera."""
-    fixed = {f"look {each.look} every {each.period}": by(each) for each in fixed_policies(looks)}
-    prices = {
-        f"price {price:g}": by(at_price(policy.pool, policy.coefficients, price)) for price in policy.prices
+    systems: dict[str, dict[str, Choice]] = {
+        "S-M": {f"look {each.look} every {each.period}": by(each) for each in fixed_policies(looks)},
+        "D-NM": {
+            f"price {price:g}": by(at_price(policy.pool, policy.coefficients, price))
+            for price in policy.prices
+        },
+        "RS": {f"share {share}": by(RandomStreamPolicy(np.random.default_rng(0), share)) for share in SHARES},
     }
-    chance = {f"share {share}": by(RandomStreamPolicy(np.random.default_rng(0), share)) for share in SHARES}
-    ways = {"S-M": fixed, "D-NM": prices, "RS": chance}
-    reached = {name: _reached(starts, choices) for name, choices in ways.items()}
-    parts = {name: {way: vars(one) for way, one in found.items()} for name, found in reached.items()} | {
-        "oracle": _oracle(starts, policy)
+    by_clip = {
+        name: {way: [outcome([start], choose) for start in starts] for way, choose in ways.items()}
+        for name, ways in systems.items()
     }
-    static, learned = reached["S-M"], reached["D-NM"]
+
+    clips = [start.recording.clip for start in starts]
+
+    def reached(name: str, kind: frozenset[str] = frozenset()) -> dict[str, Reached]:
+        some = [not kind or bool(kind & {clip.motion, clip.speed}) for clip in clips]
+        return {way: scored([*compress(found, some)]) for way, found in by_clip[name].items()}
+
+    static, learned = reached("S-M"), reached("D-NM")
+    parts: dict[str, Any] = {name: {way: vars(one) for way, one in reached(name).items()} for name in systems}
+    parts["oracle"] = _oracle(starts, policy)
     name = "cost that D-NM needs for the best fixed look and period"
     yield Figure(f"{name}: pixel", Bar("at most", 0.6), _needed(static, learned, "pixel"), "", parts)
     yield Figure(f"{name}: mean IoU", None, _needed(static, learned, "miou"))
@@ -82,23 +99,21 @@ def compared(starts: Sequence[Moment], policy: LearnedStreamPolicy, looks: int) 
     yield Figure(f"{name}: pixel", None, _against_equals(static, learned, "pixel"))
     yield Figure(f"{name}: mean IoU", None, _against_equals(static, learned, "miou"))
     for kind, names in KINDS.items():
-        some = [
-            start for start in starts if {start.recording.clip.motion, start.recording.clip.speed} & names
-        ]
-        found = _reached(some, fixed), _reached(some, prices)
+        if not any(names & {clip.motion, clip.speed} for clip in clips):
+            continue
+        fixed, deciding = reached("S-M", names), reached("D-NM", names)
         for score in ("pixel", "miou"):
-            yield Figure(
-                f"needed for the best fixed one, {kind} camera: {score}", None, _needed(*found, score)
-            )
+            share = _needed(fixed, deciding, score)
+            yield Figure(f"needed for the best fixed one, {kind} camera: {score}", None, share)
 
 
-def _reached(starts: Sequence[Moment], ways: Mapping[str, Choice]) -> dict[str, Reached]:
-    return {name: _scored(outcome(starts, choose)) for name, choose in ways.items()}
-
-
-def _scored(found: Outcome) -> Reached:
+def scored(clips: Sequence[Outcome]) -> Reached:
+    """What choices came to on clips of one length."""
+    counts = np.sum([clip.counts for clip in clips], axis=0)
     return Reached(
-        found.spent, 100 * metrics.pixel_accuracy(found.counts), 100 * metrics.mean_iou(found.counts)
+        float(np.mean([clip.spent for clip in clips])),
+        100 * metrics.pixel_accuracy(counts),
+        100 * metrics.mean_iou(counts),
     )
 
 

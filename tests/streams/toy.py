@@ -22,7 +22,8 @@ def recording(moves, seed=0):
     truth = [world[:, start : start + GRID[1]] for start in starts]
     motions = (None, *[pan() if moves else no_motion(GRID)] * (FRAMES - 1))
     scores = tuple(tuple(_scores(each, right, random) for right in (0.6, 0.97)) for each in truth)
-    return Recording(Clip("toy", "pan", "", []), motions, scores, tuple(truth), TRUSTS)
+    clip = Clip("toy", "pan", "slow", []) if moves else Clip("toy", "still", "", [])
+    return Recording(clip, motions, scores, tuple(truth), TRUSTS)
 
 
 def pan():

@@ -60,10 +60,13 @@ def streams_over(
 def learn_policy(
     starts: Sequence[Moment], looks: Looks, report: Callable[[str], None], seed: int = 0
 ) -> StreamSection:
-    """Learn on most streams, judge on the rest; all looks are there to choose among."""
+    """Learn on most streams, judge on the rest.
+
+    The policy chooses between the finest look and nothing: at any cost, the finest look at longer periods
+    labels better than a coarser one at shorter periods (docs/research/2026-11-18-streams.md).
+    """
     judging = starts[::JUDGING]
     fitted = [start for index, start in enumerate(starts) if index % JUDGING]
     random = np.random.default_rng(seed)
-    pool = tuple(range(1, len(looks) + 1))
-    policy = learn(fitted, judging, pool, StreamSettings(), random, report)
+    policy = learn(fitted, judging, (len(looks),), StreamSettings(), random, report)
     return policy.to_section(looks.names)
