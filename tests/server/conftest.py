@@ -122,13 +122,13 @@ def nobody_else():
 
 @pytest.fixture(scope="session")
 def guarded(servers, model_file):
-    """A server with a token, a proxy's name, a foreign site that may use it, and two live streams at most."""
+    """A server with a token, a proxy's name, a foreign site that may use it, and few connections."""
     return servers.start(
         models={"small": str(model_file)},
         token=TOKEN,
         origins=["https://friend.example"],
         hosts=["proxy.example"],
-        limits={**PATIENT, "live": 2},
+        limits={**PATIENT, "live": 2, "connections": 40},
     )
 
 

@@ -52,3 +52,13 @@ def test_a_sum_lies_between_its_means_and_its_highs(means):
     parts = [Running(mean) for mean in means]
     assert sum(means) <= high_of_sum(parts) + 1e-9
     assert high_of_sum(parts) <= sum(part.high for part in parts) + 1e-9
+
+
+def test_what_was_measured_on_a_busy_machine_is_corrected_and_nothing_else():
+    estimates = Estimates([("first", "small", 1000, 30.0)])
+    for _ in range(50):
+        estimates.note_sooner("first", "small", 1000, 2.0)
+    assert 2.0 < estimates.of("first", "small", 1000).mean < 5.0
+    right = estimates.of("first", "small", 1000).mean
+    estimates.note_sooner("first", "small", 1000, 0.8 * right)
+    assert estimates.of("first", "small", 1000).mean == right

@@ -142,6 +142,23 @@ def test_clients_that_leave_cost_nothing(server, photo):
     wait_for(lambda: server.metric("anyscene_queue_length") == 0)
 
 
+def test_connections_are_bounded_and_who_comes_later_is_told(guarded):
+    with contextlib.ExitStack() as stack:
+        for _ in range(45):
+            stack.enter_context(socket.create_connection(("127.0.0.1", guarded.port), 10))
+        late = stack.enter_context(socket.create_connection(("127.0.0.1", guarded.port), 10))
+        late.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        late.settimeout(30)
+        found = b""
+        while chunk := late.recv(65536):
+            found += chunk
+            if b"busy" in found:
+                break
+        assert b" 503 " in found
+        assert b"too many connections" in found
+    wait_for(lambda: httpx.get(f"{guarded.url}/healthz", timeout=30).status_code == 200)
+
+
 def test_slow_senders_do_not_hold_up_others(server, photo):
     stop = threading.Event()
     head = b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"

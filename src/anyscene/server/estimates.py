@@ -82,6 +82,14 @@ class Estimates:
         else:
             sizes[size] = Running(ms)
 
+    def note_sooner(self, stage: str, kind: str, pixels: int, ms: float) -> None:
+        """A stage can be done in so long; that counts only where it is known to take twice as long.
+
+        For what is measured once: it takes too long if the machine was busy at that moment.
+        """
+        if 2 * ms < self.of(stage, kind, pixels).mean:
+            self.note(stage, kind, pixels, ms)
+
     def of(self, stage: str, kind: str, pixels: int = 1) -> Running:
         """What a stage takes; nothing where nothing like it was seen."""
         sizes = self._known.get((stage, kind))

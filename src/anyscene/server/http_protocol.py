@@ -8,6 +8,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from anyscene.server.config import Limits
+
 ARRIVED, TRANSPORT = "anyscene.arrived", "anyscene.transport"
 """Where a request's scope has the moment of its last byte, and the connection that it came by."""
 
@@ -15,21 +17,44 @@ MOST_HEAD_BYTES = 32 * 1024
 """Uvicorn has no limit for the head of a request."""
 
 
+FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: 76\r\n"
+    b"retry-after: 1\r\nconnection: close\r\n\r\n"
+    b'{"error":"the server has too many connections; try again","reason":"busy"}\r\n'
+)
+"""What a connection beyond the last gets, whatever it asks for."""
+
+LINGER_SECONDS = 1.0
+"""So long such a client may read it: closing at once would take it away from one who is still sending."""
+
+
 class LimitedHttp(HttpToolsProtocol):
-    """A connection that does not wait for ever: for a head, or for a client that takes no answer."""
+    """A connection that does not wait for ever: for a head, or for a client that takes no answer.
+
+    most_connections : further ones are turned away unread. Uvicorn's own limit would let them pile up, with
+    all that they send.
+    """
 
     header_seconds: float
     send_seconds: float
+    most_connections: int
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._head_timer: asyncio.TimerHandle | None = None
         self._head_bytes: int | None = None  # of the head that is being read; None between requests
+        self._is_surplus = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a first request."""
         super().connection_made(transport)
-        self._expect_head()
+        if len(self.connections) > self.most_connections:
+            self.connections.discard(self)
+            self._is_surplus = True
+            transport.write(FULL)
+            self.loop.call_later(LINGER_SECONDS, transport.abort)
+        else:
+            self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
@@ -38,6 +63,8 @@ class LimitedHttp(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take more bytes, and close the connection if a head grows too large."""
+        if self._is_surplus:
+            return
         if self._head_bytes is not None:
             self._head_bytes += len(data)
         super().data_received(data)
@@ -82,8 +109,11 @@ class LimitedHttp(HttpToolsProtocol):
             self.transport.abort()
 
 
-def http_class(header_seconds: float, send_seconds: float) -> type[LimitedHttp]:
+def http_class(limits: Limits) -> type[LimitedHttp]:
     """Return the protocol with its limits."""
-    return type(
-        "LimitedHttp", (LimitedHttp,), {"header_seconds": header_seconds, "send_seconds": send_seconds}
-    )
+    chosen = {
+        "header_seconds": limits.header_seconds,
+        "send_seconds": limits.send_seconds,
+        "most_connections": limits.connections,
+    }
+    return type("LimitedHttp", (LimitedHttp,), chosen)

@@ -117,7 +117,7 @@ def _uvicorn_config(settings: Settings, service: Service) -> uvicorn.Config:
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # hostile requests must not fill the disk
     config = uvicorn.Config(
         make_app(service),
-        http=http_class(limits.header_seconds, limits.send_seconds),
+        http=http_class(limits),
         ws="websockets-sansio",
         ws_max_size=limits.body_bytes,
         ws_max_queue=2,
@@ -127,7 +127,6 @@ def _uvicorn_config(settings: Settings, service: Service) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=limits.connections,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE_SECONDS,
         ssl_certfile=settings.certfile,

@@ -290,6 +290,9 @@ class Service:
         stages = head["stages"]
         link.estimates.note("decode", job.picture.kind, job.picture.pixels, stages["decode"])
         link.estimates.note("encode", job.wish.answer, head["pixels"], stages["encode"])
+        if head["plan"]:
+            first_ms = stages["label"] - sum(head["steps"][1:])
+            link.estimates.note_sooner("first", job.wish.model, head["pixels"], first_ms)
         if head["budget_ms"] is None:
             link.estimates.note("whole", job.wish.model, head["pixels"], stages["label"])
         elif head["budget_ms"] > 0:
