@@ -24,13 +24,13 @@ from tests.hostile.mutators import damaged_file, forged_file
 from tests.hostile.pictures import KINDS, write_large
 from tests.hostile.requests import Prey
 from tests.hostile.trained import pictures, small_model
-from tests.hostile.victim import kept_calibration, kept_features
+from tests.hostile.victim import kept_calibration, kept_features, kept_manifest
 from tests.hostile.wards import COMMAND_SECONDS, MOST_MEMORY, Ward
 
 BAD = ("message", "nonsense", "traceback", "crash", "hang", "memory", "lost", "orphan", "stale", "different")
 GOOD = ("refused", "equal", "other")
-KEPT = {"calibration": ".json", "features": ".npy"}
-"""What is kept in caches, and how its files end."""
+KEPT = {"calibration": ".json", "features": ".npy", "manifest": ".parquet"}
+"""What is kept for later, and how its files end."""
 
 Case = Callable[[Path, np.random.Generator, int], dict | None]
 """From a folder of its own, randomness and its number to what came of it; None: there are no more."""
@@ -46,8 +46,17 @@ class Group:
     case: Case
 
 
-def opened(kind: str, suffix: str, make: Callable[[np.random.Generator, int], bytes], whole: bytes) -> Case:
-    """Cases that a victim opens; what gives the same as the whole file is equal to it."""
+def opened(
+    kind: str,
+    suffix: str,
+    make: Callable[[np.random.Generator, int], bytes],
+    whole: bytes,
+    is_checked: bool = False,
+) -> Case:
+    """Cases that a victim opens; what gives the same as the whole file is equal to it.
+
+    is_checked : whether a checksum must tell what was changed, so that nothing else may come of it.
+    """
     ward = Ward(kind)
     expected: list[str] = []
 
@@ -59,7 +68,8 @@ def opened(kind: str, suffix: str, make: Callable[[np.random.Generator, int], by
         path.write_bytes(make(random, number))
         found = ward.open(path)
         if found["verdict"] == "accepted":
-            found["verdict"] = "equal" if found["digest"] == expected[0] else "other"
+            changed = "different" if is_checked else "other"
+            found["verdict"] = "equal" if found["digest"] == expected[0] else changed
         if found.get("peak", 0) > MOST_MEMORY:
             found["verdict"] = "memory"
         return found
@@ -75,7 +85,7 @@ def files(kind: str, path: Path, count: int, share: float) -> Iterator[Group]:
         "signed": lambda random, number: forged_file(parts, random),
         "damaged": lambda random, number: damaged_file(whole, random),
     }.items():
-        case = opened(kind, path.suffix, make, whole)
+        case = opened(kind, path.suffix, make, whole, is_checked=how == "damaged")
         yield Group(f"{kind} {name}, {how}", count // 2, share / 2, case)
 
 
@@ -105,7 +115,10 @@ def groups(state: Path) -> list[Group]:
         return lambda place, random, number: runs.label_folder(plain, *make(place, random), workers)
 
     def kept(kind: str, content: bytes) -> Case:
-        return opened(kind, KEPT[kind], lambda random, number: damaged_file(content, random), content)
+        def make(random: np.random.Generator, number: int) -> bytes:
+            return damaged_file(content, random)
+
+        return opened(kind, KEPT[kind], make, content, is_checked=kind != "manifest")
 
     huge, prey = Ward("picture", seconds=120), Prey(plain)
     faulty = Ward(str(plain), str(source), module="tests.hostile.faulty", seconds=COMMAND_SECONDS)
@@ -124,11 +137,12 @@ def groups(state: Path) -> list[Group]:
         Group("folder of 6 videos, 2 workers", 25, 1, labelled(2, runs.damaged_videos)),
         Group("calibration", 500, 0.2, kept("calibration", kept_calibration())),
         Group("feature cache", 500, 0.5, kept("features", kept_features())),
+        Group("manifest of a job", 300, 0.3, kept("manifest", kept_manifest())),
         Group("odd names", 70, 1.5, lambda *case: names.odd_names(*case, plain)),
         Group("request to the server", 2000, 1, lambda place, *case: prey.attack(*case)),
         Group(
             "network look-ups",
-            4,
+            5,
             1,
             lambda place, _, number: runs.without_internet(place, number, plain, source),
         ),

@@ -14,7 +14,8 @@ from tests.hostile.mutators import damaged_file
 from tests.hostile.trained import DATA, config_file, pictures, video
 from tests.hostile.wards import Command, Ended, parents_of_all
 
-COMMANDS = ("label", "train", "evaluate")
+COMMANDS = ("label", "train", "evaluate", "manifest")
+"""Kinds of commands that can be killed: "manifest" labels with one, as jobs on clusters do."""
 
 
 def told(ended: Ended, verdict: str, text: object = "") -> dict:
@@ -73,6 +74,8 @@ def words_of(kind: str, place: Path, out: Path, model: Path, source: Path, worke
     """A command that writes files into a folder; it takes seconds."""
     if kind == "label":
         return ["label", source, "--model", model, "-o", out, "--workers", workers]
+    if kind == "manifest":
+        return ["label", f"file://{source}", "--model", model, "-o", f"file://{out}", "--workers", workers]
     if kind == "train":
         costs = Path(f"{model}.run") / "costs.json"
         options = ["--config", config_file(place), "--without-network", "--costs", costs]
@@ -86,12 +89,23 @@ def is_same(kind: str, found: Path, expected: Path) -> bool:
 
     Of evaluations, traces are compared: their costs are the model's. Reports hold times of day.
     """
-    pattern = {"label": "*.png", "train": "*.anyscene", "evaluate": "work/*/*.safetensors"}[kind]
+    if kind == "manifest" and recorded(found) != recorded(expected):
+        return False
+    pattern = {"train": "*.anyscene", "evaluate": "work/*/*.safetensors"}.get(kind, "*.png")
     paths = list(expected.rglob(pattern))
     return bool(paths) and all(
         (place := found / path.relative_to(expected)).exists() and place.read_bytes() == path.read_bytes()
         for path in paths
     )
+
+
+def recorded(out: Path) -> list[tuple[str, str]]:
+    """What a manifest says became of each image."""
+    from anyscene.cluster.manifest import Manifest
+    from anyscene.cluster.places import place
+
+    tables = Manifest(place(str(out))).tables(["file", "status"])
+    return sorted((row["file"], row["status"]) for table in tables for row in table.to_pylist())
 
 
 @cache

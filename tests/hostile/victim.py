@@ -145,6 +145,47 @@ def ask_for_features(folder: str) -> np.ndarray:
     return np.array(FeatureCache(folder).features(picture(), tree, bank, ["color"])["color"])
 
 
+def open_manifest(path: Path) -> list[np.ndarray]:
+    """Read the manifest of a job, one file of which is this one, and merge it with another."""
+    from anyscene.cluster.manifest import Manifest
+    from anyscene.cluster.places import place
+
+    with tempfile.TemporaryDirectory() as folder:
+        manifest = Manifest(place(folder))
+        manifest.add(manifest_rows_of("a", 3))
+        shutil.copyfile(path, Path(folder, "manifest", "whole-1-1.parquet"))
+        manifest.ids()
+        manifest.compact()
+        rows = [row for table in manifest.tables() for row in table.to_pylist()]
+        return [np.frombuffer(repr(sorted(rows, key=repr)).encode(), np.uint8)]
+
+
+def kept_manifest() -> bytes:
+    """A file of a manifest."""
+    from anyscene.cluster.manifest import Manifest
+    from anyscene.cluster.places import place
+
+    with tempfile.TemporaryDirectory() as folder:
+        manifest = Manifest(place(folder))
+        for start in ("b", "c"):
+            manifest.add(manifest_rows_of(start, 30))
+        manifest.compact()
+        (kept,) = Path(folder, "manifest").glob("whole-*")
+        return kept.read_bytes()
+
+
+def manifest_rows_of(start: str, count: int):
+    """Rows of a manifest."""
+    from anyscene.cluster.ids import ID_BYTES
+    from anyscene.cluster.manifest import manifest_rows
+    from anyscene.outputs.records import Record
+
+    def more(number: int) -> dict:
+        return {"id": f"{start}{number}".encode().ljust(ID_BYTES), "version": "", "cpu_ms": 1.0, "node": "n"}
+
+    return manifest_rows([(Record(f"{start}{k}.png", "labelled"), more(k)) for k in range(count)])
+
+
 def picture() -> np.ndarray:
     """A picture with something in it, uint8[96, 128, 3]."""
     rows, columns = np.mgrid[0:96, 0:128]
@@ -157,6 +198,7 @@ OPENERS: dict[str, Callable[[Path], list[np.ndarray]]] = {
     "picture": open_picture,
     "calibration": open_calibration,
     "features": open_features,
+    "manifest": open_manifest,
 }
 
 
