@@ -18,7 +18,7 @@ HALVES_SEED = "anyscene-halves-1"
 
 def evenly_spread(count: int, most: int) -> list[int]:
     """Return the positions of at most `most` of `count` things, evenly spread from the first to the last."""
-    return np.linspace(0, count - 1, min(count, most)).round().astype(int).tolist()
+    return [round(place) for place in np.linspace(0, count - 1, min(count, most)).tolist()]
 
 
 def in_validation_fifth(id: str) -> bool:
