@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 GRACE_SECONDS = 0.3
-"""A process that is told to end has this long to tidy up: it removes half-written files within milliseconds."""
+"""A process that is told to end has this long to tidy up; it removes half-written files in milliseconds."""
 
 
 class Died:

@@ -44,8 +44,8 @@ def score_against(
 
     shortfall : the weight of how far the curve ever falls behind the static one, and behind what it had at a
     smaller budget.
-    sooner : the weight of how much sooner it reaches the static curve's best, less `NEARLY`, as a share of the
-    range of log budgets.
+    sooner : the weight of how much sooner it reaches the static curve's best, less `NEARLY`, as a share of
+    the range of log budgets.
     """
     behind_static = max(float(np.max(static - curve)), 0.0)
     wanted = static.max() - NEARLY
