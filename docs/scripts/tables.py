@@ -77,8 +77,8 @@ def budget_table(figures: Mapping[str, Any], report: Mapping[str, tuple[str, ...
     rows = []
     for budget in BUDGETS_MS:
         _, pixel, by_class, iou, _ = report[f"anyscene within {budget} ms"]
-        alone, clock = best_within(figures, report, budget), figures["within"][str(budget)]
-        by_clock = f"{pair(clock)}, {percent(clock['late'])} % late"
+        alone, clock = best_within(figures, report, budget), figures["within"].get(str(budget))
+        by_clock = f"{pair(clock)}, {percent(clock['late'])} % late" if clock else "not measured"
         rows.append((f"{budget} ms", pixel, by_class, iou, pair(alone), by_clock))
     heads = ("network alone: pixel / mIoU", "by the clock, busy machine: pixel / mIoU")
     return table(("within", "pixel", "class", "mIoU", *heads), rows)
@@ -100,7 +100,7 @@ def best_within(
 ) -> Mapping[str, float] | None:
     """The best input size of the network alone that takes no longer, in milliseconds of the report."""
     sizes: list[dict[str, float]] = figures["network"]
-    full = next(size["ms"] for size in figures["network"] if size["size"] == FULL_SIZE)
+    full = next((size["ms"] for size in figures["network"] if size["size"] == FULL_SIZE), 1.0)
     pace = full / float(report["CNN"][-1])  # how much slower the machine was than when the report was made
     fitting = [size for size in sizes if size["ms"] / pace <= budget]
     return max(fitting, key=lambda size: size["pixel"]) if fitting else None
