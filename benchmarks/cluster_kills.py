@@ -19,12 +19,13 @@ from typing import Any
 from benchmarks import cluster_rigs as rigs
 from benchmarks.figures import Bar, Figure, Request, missing
 
-IMAGES, STORED = 2500, 500
+IMAGES, STORED = 3000, 500
 KILLS = ("worker", "node", "driver") * 7
-SECONDS = (0.5, 6.0)
-"""Kills come so long after the one before, or after the command was started again."""
+SECONDS = (0.0, 3.0)
+"""Kills come so long after results have come since the one before; every fourth does not wait for results."""
 
-RUN_SECONDS = 400
+RESULT_SECONDS = 60.0
+RUN_SECONDS = 420
 
 
 def run(request: Request) -> Iterator[Figure]:
@@ -48,7 +49,7 @@ def run(request: Request) -> Iterator[Figure]:
 def _kills(cluster: Any, pictures: Path, model: str, output: Path) -> Figure:
     """Kill 20 times, at random; a job that ends before is followed by another with more to do."""
     draw = random.Random(0)
-    kinds, found, jobs = list(KILLS[:20]), Counter[str](), 0
+    kinds, found, jobs, amid = list(KILLS[:20]), Counter[str](), 0, 0
     killed: Counter[str] = Counter()
     nodes = list(cluster.worker_nodes)
     begun = time.monotonic()
@@ -58,19 +59,25 @@ def _kills(cluster: Any, pictures: Path, model: str, output: Path) -> Figure:
         given = (pictures, "-o", own, "--model", model, "--cluster", cluster.address)
         process = rigs.start(*given)
         while kinds and time.monotonic() - begun < RUN_SECONDS:
-            moment = draw.uniform(*SECONDS)
-            if rigs.wait_until(lambda: process.poll() is not None, moment):  # noqa: B023
+            before = _results(own)
+            if len(kinds) % 4 and not rigs.wait_until(
+                lambda: process.poll() is not None or _results(own) > before,  # noqa: B023
+                RESULT_SECONDS,
+            ):
+                break
+            if rigs.wait_until(lambda: process.poll() is not None, draw.uniform(*SECONDS)):  # noqa: B023
                 break  # it is done, or has failed
             if not _kill(kinds[0], process, cluster, nodes):
                 continue
             killed[kinds.pop(0)] += 1
+            amid += 0 < _results(own) < IMAGES
             if process.poll() is not None:
                 process = rigs.start(*given)
-        _, told = process.communicate(timeout=600)
+        told, _ = process.communicate(timeout=600)
         code = process.returncode
         if code != 0:  # once more, undisturbed
             process = rigs.start(*given)
-            _, told = process.communicate(timeout=600)
+            told, _ = process.communicate(timeout=600)
             code = process.returncode
         found["commands that failed"] += code != 0
         expected = {f"file://{path}" for path in pictures.iterdir()}
@@ -81,8 +88,19 @@ def _kills(cluster: Any, pictures: Path, model: str, output: Path) -> Figure:
         "faults after 20 kills",
         Bar("at most", 0),
         sum(found.values()) + len(kinds),
-        parts={"kills": dict(killed), "jobs": jobs, "found": dict(found), "told": told[-500:]},
+        parts={
+            "kills": dict(killed),
+            "amid results": amid,
+            "jobs": jobs,
+            "found": dict(found),
+            "told": told[-800:],
+        },
     )
+
+
+def _results(output: Path) -> int:
+    folder = output / "pictures"
+    return len(os.listdir(folder)) if folder.exists() else 0
 
 
 def _kill(kind: str, process: subprocess.Popen[str], cluster: Any, nodes: list[Any]) -> bool:

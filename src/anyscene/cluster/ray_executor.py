@@ -53,13 +53,27 @@ def connected(cluster: str, cores: int | None = None) -> Iterator[int]:
         _reach(cluster)
         options["address"] = cluster
     try:
-        ray.init(**options)
+        with _hushed():
+            ray.init(**options)
     except (ConnectionError, RaySystemError, RuntimeError, ValueError) as error:
         raise _no_cluster(cluster) from error
     try:
         yield max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Keep what the compiled part of Ray says as it starts out of the terminal; errors are raised."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _reach(cluster: str) -> None:
