@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,7 @@ def reproduce(
     if doubled := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"--data names {doubled.pop()} twice; give each data set once")
     for spec, dataset in zip(wanted.data, datasets, strict=True):
-        _check(_request(wanted, spec, dataset), dataset)
+        _check(replace(_request(wanted, spec, dataset), segmentation=wanted.segmentation), dataset)
     refuse_foreign_folder(wanted.report, CLAIM)
     with write_atomically(wanted.report / CLAIM) as file:
         file.write(f"{MARK}\n{wanted}\n".encode())
