@@ -60,8 +60,8 @@ def test_it_is_kept_in_arrays():
     for size, (before, after) in zip(sizes, pairs, strict=True):
         for _ in range(20):
             one = random.normal(size=size)
-            assert after.share_nearer(one) == pytest.approx(before.share_nearer(one), abs=0.05)
-        assert after.share_nearer(np.full(size, 9.0)) == 1
+            assert after.remoteness(one) == pytest.approx(before.remoteness(one), abs=0.05)
+        assert abs(after.remoteness(random.normal(size=size))) < 3 < after.remoteness(np.full(size, 9.0))
     broken = {**known.to_arrays(), "mean": np.full(sizes[0], np.nan, np.float32)}
     with pytest.raises(ValueError, match="numbers from nan"):
         Familiarity.from_arrays(broken, 5)
@@ -88,6 +88,14 @@ def test_what_the_network_sees_tells_a_cat_and_noise_from_scenes(name):
     if name != "camvid":  # streets alone
         assert by_looks > 0.3
         assert learned.familiarity(temple, glance_at(temple, bank)) > WARNING
+
+
+def test_a_new_image_is_familiar_also_where_few_were_trained_on():
+    random = np.random.default_rng(0)
+    known = fit_usual([random.normal(size=20) for _ in range(16)])
+    away = [known.remoteness(random.normal(size=20)) for _ in range(100)]
+    assert np.mean(np.array(away) > 2.05) <= 0.1  # as many as by chance, or not many more
+    assert known.remoteness(random.normal(size=20) * 9) > 4
 
 
 def test_a_model_of_ones_own_knows_its_own(engine, streets, model_file, tmp_path):

@@ -100,6 +100,16 @@ def test_commands_on_one_image_write_over_nothing(photo, tmp_path):
     assert (tmp_path / "index.html").read_text() == "a home page"
 
 
+def test_frames_of_a_live_stream_are_not_written_over_photos(photo, tmp_path):
+    numbered = tmp_path / "000012.png"
+    numbered.write_bytes(photo.read_bytes())
+    (tmp_path / "drive.mp4").write_bytes(b"no video, but that comes later")
+    done = run("live", tmp_path / "drive.mp4", "-o", tmp_path)
+    assert isinstance(done.exception, ConfigError), done.output
+    assert "was not written by anyscene" in str(done.exception)
+    assert numbered.read_bytes() == photo.read_bytes()
+
+
 def test_what_a_command_wrote_it_may_write_again(tmp_path, model_file):
     target = tmp_path / "model.json"
     for _ in range(2):

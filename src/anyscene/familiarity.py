@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import erfc, sqrt
 from typing import Any
 
 import cv2
@@ -47,17 +48,21 @@ class Usual:
     """Where descriptions of familiar images lie.
 
     mean : float64[d]. precision : float64[d, d], the inverse of the covariance. distances : float64[n], of
-    training images that had no part in the other two, sorted.
+    training images that had no part in the other two.
     """
 
     mean: NDArray[np.float64]
     precision: NDArray[np.float64]
     distances: NDArray[np.float64]
 
-    def share_nearer(self, description: NDArray[np.float64]) -> float:
-        """The share of the training images that are nearer to the middle."""
-        distance = _distances(description[None], self.mean, self.precision)[0]
-        return int(np.searchsorted(self.distances, distance)) / len(self.distances)
+    def remoteness(self, description: NDArray[np.float64]) -> float:
+        """How much farther from the middle than training images, in standard deviations of log distances.
+
+        Logarithms of distances are about normal, so a few training images show where their tail ends.
+        """
+        distance = _distances(description[None], self.mean, self.precision)
+        logs, own = (np.log(np.maximum(each, LEAST_DISTANCE)) for each in (self.distances, distance))
+        return float((own[0] - logs.mean()) / max(logs.std(), LEAST_SPREAD))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """As arrays of a model file."""
@@ -73,6 +78,9 @@ class Usual:
             raise ValueError("what is familiar has no distances")
         return cls(*(array.astype(np.float64) for array in (mean, precision, distances)))
 
+
+LEAST_DISTANCE, LEAST_SPREAD = 1e-6, 0.05
+"""Where training images are all the same, nothing else may be infinitely strange."""
 
 PARTS = ("mean", "precision", "distances")
 
@@ -90,11 +98,10 @@ class Familiarity:
         The stranger of the two descriptions counts. Looks may also lie too near to the middle, where only
         pictures lie that are too even to be a scene, such as a wall of gravel.
         """
-        nearer = self.looks.share_nearer(describe(image))
-        by_looks = 2 * min(nearer, 1 - nearer)
+        by_looks = erfc(abs(self.looks.remoteness(describe(image))) / sqrt(2))
         if self.features is None or features is None:
             return by_looks
-        return min(by_looks, 1 - self.features.share_nearer(features.astype(np.float64)))
+        return min(by_looks, erfc(self.features.remoteness(features.astype(np.float64)) / sqrt(2)) / 2)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """As arrays of a model file."""
@@ -136,7 +143,7 @@ def fit_usual(descriptions: Sequence[NDArray[np.floating]]) -> Usual:
     halves = known[::2], known[1::2]
     apart = [_distances(mine, *_middle(other)) for mine, other in (halves, halves[::-1])]
     mean, precision = _middle(known)
-    return Usual(mean, precision, np.sort(np.concatenate(apart)))
+    return Usual(mean, precision, np.concatenate(apart))
 
 
 def _middle(known: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

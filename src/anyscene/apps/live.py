@@ -63,7 +63,9 @@ def live(
     from anyscene.errors import ConfigError, StreamError
     from anyscene.streams.engine import load
 
-    check_outputs(json, overlay_video, ids_video, inputs=[source] if Path(source).is_file() else [])
+    numbered = [] if output is None else output.glob("[0-9]*.png")
+    inputs = [source] if Path(source).is_file() else []
+    check_outputs(json, overlay_video, ids_video, *numbered, inputs=inputs)
     frames = open_source(source)
     with busy("getting ready"):
         engine = load(model)
