@@ -9,7 +9,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "paper.md").read_text()
 WALK = (ROOT / "ARCHITECTURE.md").read_text()
-NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE + WALK)))
+TOUR = (ROOT / "docs" / "tour.md").read_text()
+NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE + WALK + TOUR)))
 EQUATIONS = re.findall(r"^\| (\d+) \|.*?`([\w/]+\.py)::(\w+)`", PAGE, re.MULTILINE)
 
 
@@ -31,6 +32,12 @@ def definition(path: str, name: str) -> ast.AST | None:
 def test_what_the_pages_name_exists(path, name):
     assert file_of(path).exists(), f"a page names {path}, which is not there"
     assert definition(path, name) is not None, f"a page names {name}, which {path} does not define"
+
+
+def test_the_files_of_the_tour_exist():
+    files = re.findall(r"`([\w/]+\.py)", TOUR)
+    assert len(files) > 20
+    assert [path for path in files if not file_of(path).exists()] == []
 
 
 def test_the_walk_of_a_label_call_has_at_most_ten_hops_and_the_page_two_screens():
