@@ -43,6 +43,7 @@ hostile: $(VENV)/.dev ## Attack anyscene for MINUTES=30 and print what came of i
 
 docs: $(VENV)/.dev ## Build the documentation site into site/, without any network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo 'Open site/index.html; for its search, run: python3 -m http.server -d site'
 
 check: $(VENV)/.dev ## Lint, types, layering
 	$(BIN)/ruff check .

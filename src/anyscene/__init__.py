@@ -48,7 +48,7 @@ if "NUMBA_CACHE_DIR" not in os.environ and not os.access(os.path.dirname(__file_
 
     os.environ["NUMBA_CACHE_DIR"] = str(room_for_compiled_code())
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 
 # Public name -> the module that has it; a name without ":" is the module itself. Imported when first asked
 # for, so that `import anyscene`, and with it `anyscene --help`, stays light.
