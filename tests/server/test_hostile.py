@@ -55,7 +55,7 @@ def png_bomb(width, height):
 def test_a_bomb_is_refused_by_its_header(server, size):
     begun = time.monotonic()
     assert ask(server, png_bomb(*size)).status_code == 413
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 10  # decoding it would take minutes
 
 
 def test_a_header_that_lies_to_the_sniffer_is_caught_by_the_decoder(server, scene):
@@ -101,7 +101,7 @@ def test_a_slow_body_has_a_limit_of_its_own(server):
     head = b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nabc"
     begun = time.monotonic()
     assert b" 408 " in raw(server, head)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 10
 
 
 @pytest.mark.parametrize("start", [b"", b"POST /v1/lab", b"GET / HTTP/1.1\r\nHost: loc"])
@@ -109,7 +109,7 @@ def test_a_head_that_never_ends_is_cut_off(server, start):
     begun = time.monotonic()
     with contextlib.suppress(ConnectionError):
         assert raw(server, start) == b""
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 10
 
 
 def test_a_head_without_end_is_cut_off(server):

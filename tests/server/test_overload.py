@@ -28,30 +28,27 @@ async def burst(server, data, count, query):
         return await asyncio.gather(*(one() for _ in range(count)))
 
 
-@pytest.fixture(scope="module")
-def alone_ms(server, picture):
-    """What a request takes that is alone; the machine may be busy with other things."""
-    return np.median([ms for _ in range(5) for _, ms, _ in asyncio.run(burst(server, picture, 1, ""))])
-
-
-def test_a_burst_is_served_or_refused_and_nothing_is_late_in_silence(server, picture, alone_ms):
-    found = asyncio.run(burst(server, picture, 150, f"?budget={10 * alone_ms:.0f}ms"))
-    statuses = [status for status, _, _ in found]
-    assert set(statuses) == {200, 429}
+def test_a_burst_is_served_or_refused_and_nothing_is_late_in_silence(server, picture):
+    before = server.metric("anyscene_late_total")
+    found = [
+        answer
+        for budget in ("20ms", "2s")  # the machine may be busy with other things: then the longer one fits
+        for answer in asyncio.run(burst(server, picture, 100, f"?budget={budget}"))
+    ]
+    assert {status for status, _, _ in found} == {200, 429}
     for status, _, headers in found:
         if status == 429:
             assert int(headers["retry-after"]) >= 1
         else:
             assert headers["anyscene-deadline-met"] in ("true", "false")
     told_late = sum(headers.get("anyscene-deadline-met") == "false" for _, _, headers in found)
-    assert server.metric("anyscene_late_total") >= told_late
+    assert server.metric("anyscene_late_total") - before >= told_late
 
 
-def test_budgets_shrink_before_requests_are_refused(server, picture, alone_ms):
+def test_budgets_shrink_before_requests_are_refused(server, picture):
     time.sleep(2.5)  # budgets are shared with those who came within the last two seconds
-    query = f"?budget={max(1000, 40 * alone_ms):.0f}ms"
-    (alone,) = asyncio.run(burst(server, picture, 1, query))
-    together = asyncio.run(burst(server, picture, 12, query))
+    (alone,) = asyncio.run(burst(server, picture, 1, "?budget=20s"))
+    together = asyncio.run(burst(server, picture, 12, "?budget=20s"))
     assert [status for status, _, _ in together] == [200] * 12
     budgets = [float(headers["anyscene-label-budget-ms"]) for _, _, headers in together]
     assert min(budgets) < 0.5 * float(alone[2]["anyscene-label-budget-ms"])
