@@ -1,6 +1,8 @@
 """A disk that is full at any moment: one sentence, nothing half-written, and the same command goes on."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 from PIL import Image
@@ -39,3 +41,21 @@ def test_a_file_is_written_wholly_or_not_at_all(tmp_path, n):
         write_in_pieces(path)
     assert path.read_bytes() == b"before"
     assert os.listdir(tmp_path) == ["file"]
+
+
+FULL = """
+import errno, typer
+from anyscene.apps.console import run_commands
+app = typer.Typer()
+@app.command()
+def compile():
+    raise OSError(errno.ENOSPC, "No space left on device", "/cache")
+run_commands(app)
+"""
+
+
+def test_a_full_disk_that_only_a_library_meets_is_one_sentence():
+    done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: a file cannot be written at /cache: No space left on device")
+    assert done.stderr.count("\n") == 1

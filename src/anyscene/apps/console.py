@@ -7,6 +7,7 @@ from outside (file names, class names) is printed as it is, but for characters t
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import re
@@ -37,6 +38,9 @@ from anyscene.files import write_atomically
 from anyscene.marks import marked, refuse_to_overwrite
 
 Item = TypeVar("Item")
+
+DISK_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""What is no defect of ours, wherever it is met."""
 
 JsonOption = Annotated[
     str | None,
@@ -189,14 +193,23 @@ def run_commands(app: typer.Typer) -> None:
         end_if_stopped()
         raise
     except AnysceneError as error:
-        # As Text, because brackets in a file name are not markup.
-        message = Text.assemble(("error: ", "bold red"), str(error))
-        Screen(stderr=True).print(message, highlight=False, soft_wrap=True)
+        _tell(str(error))
         sys.exit(2)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK_FAULTS:  # of a library, such as numba's cache
+            place = f" at {error.filename}" if error.filename else ""
+            _tell(f"a file cannot be written{place}: {error.strerror}; make room, and run the command again")
+            sys.exit(2)
         # The interpreter's own exit code for a crash, 1, would read as "found problems".
         sys.excepthook(*sys.exc_info())
         sys.exit(2)
+
+
+def _tell(message: str) -> None:
+    """Show an error; as Text, because brackets in a file name are not markup."""
+    Screen(stderr=True).print(
+        Text.assemble(("error: ", "bold red"), message), highlight=False, soft_wrap=True
+    )
 
 
 class _Notes(logging.Handler):
