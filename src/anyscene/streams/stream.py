@@ -178,8 +178,11 @@ class Stream:
         self._follow(arrival)
         if failure is not None:
             raise failure
-        left_to_do = self._decide(arrival)
+        hurries = not any(self._fits(look, clock) for look in range(len(self._looks)))
+        left_to_do = NOTHING if hurries else self._decide(arrival)
         labeling = self._labeling(arrival, confidence)
+        if hurries:  # labels need not wait for a decision on what is done after them
+            left_to_do = self._decide(arrival)
         call_ms = (time.thread_time() - cpu_begun) * 1e3
         self._credit.spend(call_ms)
         self._spent.frames += 1
@@ -251,7 +254,7 @@ class Stream:
     def _look_now(self, arrival: Arrival, look: int) -> bool:
         """Look at a frame before it is labelled; tell whether there was time for it."""
         clock = arrival.clock
-        if MARGIN * self._costs_ms[look] + self._painting_ms >= clock.remaining():
+        if not self._fits(look, clock):
             return False
         deadline = clock.ends_at - MARGIN * self._painting_ms / 1e3 if clock.has_deadline else None
         begun = time.perf_counter()
@@ -263,6 +266,9 @@ class Stream:
         self._scene.learn(memory_of(scores, self._looks.trusts[look], arrival.at_ms))
         self._scene.frames = 0
         return True
+
+    def _fits(self, look: int, clock: Clock) -> bool:
+        return MARGIN * self._costs_ms[look] + self._painting_ms < clock.remaining()
 
     def _note_cost(self, look: int, ms: float) -> None:
         self._costs_ms[look] += LEARNING_RATE * (ms - self._costs_ms[look])

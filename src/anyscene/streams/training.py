@@ -63,7 +63,7 @@ def learn_policy(
     """Learn on most streams, judge on the rest.
 
     The policy chooses between the finest look and nothing: at any cost, the finest look at longer periods
-    labels better than a coarser one at shorter periods (docs/research/2026-11-18-streams.md).
+    labels better than a coarser one at shorter periods (docs/research/2026-11-18-stream-policies.md).
     """
     judging = starts[::JUDGING]
     fitted = [start for index, start in enumerate(starts) if index % JUDGING]
