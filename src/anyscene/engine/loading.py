@@ -57,7 +57,7 @@ def learned_for(model: str | Path | None) -> Learned:
 def shipped_models() -> dict[str, Path]:
     """The models that come with anyscene, by name."""
     folder = Path(str(resources.files("anyscene"))) / "models"
-    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
+    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stem)}
 
 
 def find_model(model: str | Path | None) -> Path:
