@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from anyscene.apps.video import VideoWriter
+
 SOON = 1.0
 """Seconds within which a command stops; what the tests wait for is slower on a busy machine."""
 
@@ -137,3 +139,19 @@ def test_evaluating_stops_at_once(model_file, engine, tmp_path):
     assert process.returncode == 128 + signal.SIGTERM
     assert "(images); the same command goes on" in said
     wait_until(lambda: not session_of(process), 2)
+
+
+@LINUX
+def test_a_live_stream_stops_at_once_and_keeps_what_was_labelled(streets, model_file, engine, tmp_path):
+    pytest.importorskip("av")
+    with VideoWriter(tmp_path / "drive.mp4", "overlay", 10.0) as video:
+        for _ in range(600):  # a minute, played at its own speed
+            video.add(streets.split("val")[0].image)
+    out = tmp_path / "out"
+    process = start("live", tmp_path / "drive.mp4", "--model", model_file, "-o", out)
+    wait_until(lambda: len(list(out.glob("*.png"))) >= 3)
+    took, said = stop(process, signal.SIGINT, everyone=True)
+    assert took < SOON + SLACK
+    assert "Traceback" not in said
+    assert not session_of(process)
+    assert all(Image.open(path).size == (120, 90) for path in out.glob("*.png"))

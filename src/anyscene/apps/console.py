@@ -32,7 +32,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from anyscene.apps.stopping import end_if_stopped, stands_at, stop_on_signals
+from anyscene.apps.stopping import end_if_stopped, end_well_if_stopped, stands_at, stop_on_signals
 from anyscene.errors import AnysceneError
 from anyscene.files import write_atomically
 from anyscene.marks import marked, refuse_to_overwrite
@@ -188,6 +188,7 @@ def run_commands(app: typer.Typer) -> None:
     except SystemExit as ended:
         if ended.code:  # commands that are meant to be stopped end well
             end_if_stopped()
+        end_well_if_stopped()
         raise
     except KeyboardInterrupt:
         end_if_stopped()

@@ -63,6 +63,16 @@ def end_if_stopped() -> None:
         _end(_standing.signal)
 
 
+def end_well_if_stopped() -> None:
+    """End at once, as a command that is meant to be stopped, if a signal did: teardown may take seconds."""
+    if _standing.signal is not None:
+        with _ending:  # never left again
+            end_processes(multiprocessing.active_children())
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
+
+
 def _on_signal(number: int, _: object) -> None:
     for one in SIGNALS:
         signal.signal(one, signal.SIG_IGN)
