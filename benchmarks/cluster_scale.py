@@ -56,14 +56,20 @@ def _resumed(folder: Path, model: str) -> Iterator[Figure]:
             _write_manifest(out, part, uris, way)
         gone = [f"file://{folder}/gone-{i}.png" for i in range(NEW)]
         writer.write_table(pa.table({"uri": gone}))
-    started = time.perf_counter()
+    started, before = time.perf_counter(), os.times()
     process = start(table, "-o", out, "--model", model)
     most = _peak(process.pid, lambda: process.poll() is None)
     told, complaint = process.communicate()
-    seconds = time.perf_counter() - started
+    seconds, after = time.perf_counter() - started, os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
     summary = json.loads(told) if told else {"complaint": complaint[-500:]}
     right = summary.get("failed") == NEW and summary.get("labelled_before") == RECORDS + 1
-    parts = {"records": RECORDS, "new": NEW, "told": {k: v for k, v in summary.items() if k != "problems"}}
+    parts = {
+        "records": RECORDS,
+        "new": NEW,
+        "CPU seconds": cpu,
+        "told": {k: v for k, v in summary.items() if k != "problems"},
+    }
     took = seconds if right else float("nan")
     yield Figure("resuming over ten million records", Bar("at most", 60), took, "s", parts)
     yield Figure("memory for that", Bar("at most", 2048), most / 2**20, "MiB")
