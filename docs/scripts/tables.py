@@ -18,6 +18,9 @@ from anyscene.evaluation.report.published import TITLES
 
 ROOT = Path(__file__).parents[2]
 BUDGETS_MS = (2, 5, 10, 20, 50)
+NOTHING: dict[str, Any] = {"within": {}, "network": []}
+"""What is measured of a model that nothing was measured of."""
+
 FULL_SIZE = "1000"
 """The name of the network's full input size."""
 
@@ -32,7 +35,8 @@ OTHERS = (
 
 def main() -> None:
     """Fill in both pages."""
-    measured = json.loads((ROOT / "docs" / "measured.json").read_text())
+    known = json.loads((ROOT / "docs" / "measured.json").read_text())
+    measured = {name: NOTHING | known.get(name, {}) for name in TITLES}
     reports = {name: reported(name) for name in measured}
     fill(ROOT / "README.md", "scores", scores_table(measured, reports))
     for name, figures in measured.items():
@@ -62,7 +66,7 @@ def scores_table(measured: Mapping[str, Any], reports: Mapping[str, dict[str, tu
     """Every model by budget, with its network alone below it, then the systems of others."""
     rows = []
     for name, figures in measured.items():
-        images = f"{TITLES[figures['data']]} {figures['split']}"
+        images = f"{TITLES[name]} val"
         ours = [reports[name][f"anyscene within {budget} ms"] for budget in BUDGETS_MS]
         alone = [pair(best_within(figures, reports[name], budget)) for budget in BUDGETS_MS]
         rows.append((f"**`{name}`**", images, *(f"{pixel} / {iou}" for _, pixel, _, iou, _ in ours), ""))
@@ -86,6 +90,8 @@ def budget_table(figures: Mapping[str, Any], report: Mapping[str, tuple[str, ...
 
 def class_table(figures: Mapping[str, Any]) -> str:
     """How each class fares without a limit of time, the most frequent first."""
+    if "" not in figures["within"]:
+        return "Not measured yet."
     classes = figures["within"][""]["classes"]
     total = sum(pixels for pixels, _, _ in classes.values())
     rows = [
@@ -99,10 +105,14 @@ def best_within(
     figures: Mapping[str, Any], report: Mapping[str, tuple[str, ...]], budget: float
 ) -> Mapping[str, float] | None:
     """The best input size of the network alone that takes no longer, in milliseconds of the report."""
-    sizes: list[dict[str, float]] = figures["network"]
-    full = next((size["ms"] for size in figures["network"] if size["size"] == FULL_SIZE), 1.0)
-    pace = full / float(report["CNN"][-1])  # how much slower the machine was than when the report was made
-    fitting = [size for size in sizes if size["ms"] / pace <= budget]
+    _, pixel, _, iou, ms = report["CNN"]
+    # Where the sizes were not measured, the report knows the full one.
+    sizes = figures["network"] or [
+        {"size": FULL_SIZE, "ms": float(ms), "pixel": float(pixel) / 100, "iou": float(iou) / 100}
+    ]
+    full = next(size["ms"] for size in sizes if size["size"] == FULL_SIZE)
+    pace = full / float(ms)  # how much slower the machine was than when the report was made
+    fitting: list[dict[str, float]] = [size for size in sizes if size["ms"] / pace <= budget]
     return max(fitting, key=lambda size: size["pixel"]) if fitting else None
 
 
