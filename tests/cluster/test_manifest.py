@@ -94,3 +94,18 @@ def test_what_is_left_is_the_input_less_the_manifest(tmp_path):
     other = write_todo(images[:1], manifest.ids(), b"other settings", output)
     newer = write_todo([images[0]._replace(version="2")], manifest.ids(), WAY, output)
     assert (other.left, newer.left) == (1, 1)
+
+
+def test_a_byte_that_a_disk_changed_is_noticed(tmp_path):
+    manifest = Manifest(place(str(tmp_path)))
+    for name in ("a", "b"):
+        manifest.add(rows(*(f"{name}{number}" for number in range(9))))
+    manifest.compact()
+    (path,) = (tmp_path / "manifest").iterdir()
+    whole, right = path.read_bytes(), files_of(manifest)
+    for at in range(4, len(whole), max(1, len(whole) // 60)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        try:
+            assert files_of(manifest) == right
+        except ConfigError as error:
+            assert "damaged" in str(error)

@@ -139,11 +139,17 @@ class Manifest:
         replaced: set[str] = set()
         for file in files:
             if _name(file).startswith("whole-"):
-                replaced |= set(json.loads(self._opened(file).schema_arrow.metadata[REPLACES]))
+                replaced |= self._replaced_by(file)
         for file in files:
             if _name(file) in replaced:
                 file.remove()
         return [file for file in files if _name(file) not in replaced]
+
+    def _replaced_by(self, file: Place) -> set[str]:
+        try:
+            return set(json.loads(self._opened(file).schema_arrow.metadata[REPLACES]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise _damaged(file) from error
 
     def _is_full(self, file: Place) -> bool:
         return _name(file).startswith("whole-") and self._opened(file).metadata.num_rows >= FULL_ROWS
@@ -170,7 +176,8 @@ class Manifest:
         import pyarrow.parquet as pq
 
         packed = pa.BufferOutputStream()
-        pq.write_table(table, packed, compression="zstd", row_group_size=READ_ROWS)
+        options: dict[str, Any] = {"compression": "zstd", "row_group_size": READ_ROWS}
+        pq.write_table(table, packed, **options, write_page_checksum=True)
         (self.place / name).write(packed.getvalue().to_pybytes())
 
     def _read(self, file: Place, columns: Sequence[str] | None = None) -> Iterator[pyarrow.Table]:
@@ -188,10 +195,10 @@ class Manifest:
         import pyarrow.parquet as pq
 
         try:
-            opened = pq.ParquetFile(file.open())
-        except pa.ArrowException as error:
+            opened = pq.ParquetFile(file.open(), page_checksum_verification=True)
+        except (pa.ArrowException, OSError) as error:
             raise _damaged(file) from error
-        if "id" not in opened.schema_arrow.names:
+        if not opened.schema_arrow.equals(manifest_schema()):
             raise _damaged(file)
         return opened
 
