@@ -1,5 +1,7 @@
 """The manifest: added to, merged, and never with an image twice, whenever somebody is killed."""
 
+import contextlib
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -105,7 +107,5 @@ def test_a_byte_that_a_disk_changed_is_noticed(tmp_path):
     whole, right = path.read_bytes(), files_of(manifest)
     for at in range(4, len(whole), max(1, len(whole) // 60)):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        try:
+        with contextlib.suppress(ConfigError):  # any other error fails the test
             assert files_of(manifest) == right
-        except ConfigError as error:
-            assert "damaged" in str(error)
