@@ -173,8 +173,8 @@ def honest_banks(trained: TrainedModel, network: Path | None) -> Callable[[Scene
     rungs = rungs_among(own).values()
     backbone = read_backbone(network)
     head, speaks = choose_head(backbone, trained.classes.names)
-    trees = max(trained.record["config"]["bundles"]) > 1
-    ladder = HonestLadder(backbone, head, rungs, speaks=speaks, bare=speaks and not trees)
+    embedding = TrainConfig(**trained.record["config"]).looks_at_embedding
+    ladder = HonestLadder(backbone, head, rungs, speaks=speaks, bare=speaks and not embedding)
     return lambda scene: {**own, **ladder.for_image(scene.image)}
 
 

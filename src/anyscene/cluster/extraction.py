@@ -76,7 +76,7 @@ def spread_over(cores: int) -> Spread:
             arrays,
             send_file(backbone) if backbone else None,
             tuple(map(str, config.rungs)),
-            max(config.bundles) > 1,
+            config.looks_at_embedding,
         )
         return partial(_extract_all, recipe, cores)
 

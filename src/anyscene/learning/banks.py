@@ -120,12 +120,12 @@ def load_banks(
     arrays: Mapping[str, NDArray[Any]],
     backbone: Path | None,
     threads: int,
-    trees: bool = True,
+    embedding: bool = True,
     rungs: Iterable[Rung] = RUNGS,
 ) -> Banks:
     """The banks that `fit_banks` fitted, and the rungs of a backbone file.
 
-    trees : whether trees will look at the rungs. If not, rungs that speak need no embedding.
+    embedding : whether trees will look at the network's embedding. Rungs that speak can do without.
     rungs : at which the network reads frames.
     """
 
@@ -139,7 +139,7 @@ def load_banks(
         return Banks(crossfit)
     network = read_backbone(backbone)
     head, speaks = choose_head(network, dataset.classes.names)
-    ladder = HonestLadder(network, head, rungs, threads, speaks, bare=speaks and not trees)
+    ladder = HonestLadder(network, head, rungs, threads, speaks, bare=speaks and not embedding)
     return Banks(crossfit, network, ladder, head, speaks)
 
 

@@ -102,6 +102,15 @@ class TrainConfig(BaseModel):
             raise ValueError("lambdas must not be negative")
         return self
 
+    @property
+    def looks_at_embedding(self) -> bool:
+        """Whether trees look at the network's embedding.
+
+        In the paper's setting they look at its class scores alone. These mean the same in every part of a
+        backbone. The columns of an embedding do not: trees fitted to one part's mislead on another's.
+        """
+        return self.detail and max(self.bundles) > 1
+
     def proposals(self) -> ProposalSettings:
         """The part that action proposals need."""
         learners = LearnerSettings(

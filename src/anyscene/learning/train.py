@@ -136,8 +136,8 @@ def _stages(
     arrays = folder.arrays(
         "bank", lambda: fit_banks(data, sets, np.random.default_rng(bank_seed)) or _nothing()
     )
-    trees = max(config.bundles) > 1
-    banks = load_banks(data, sets, arrays, network, 1, trees, map(Rung.parse, config.rungs))
+    embedding = config.looks_at_embedding
+    banks = load_banks(data, sets, arrays, network, 1, embedding, map(Rung.parse, config.rungs))
     report("feature sets", 1, 1, ", ".join(banks.names))
     measured = folder.document(
         "costs", lambda: read_costs(costs) if costs else measure_costs(banks.whole, data)
