@@ -201,8 +201,7 @@ class Service:
         broken = self.waiting.broken_by(job, free_at)
         if any(other is job or other.wish.priority <= job.wish.priority for other in broken):
             if not self.waiting.jobs and min(free_at) <= now:
-                for link in self.ready_links:
-                    link.estimates.forget()
+                self._forget()
             raise self._busy(job)
         for other in broken:
             self._refuse(other, self._busy(other))
@@ -210,6 +209,13 @@ class Service:
         self.metrics.queue.set(len(self.waiting))
         loop = asyncio.get_running_loop()
         job.timer = loop.call_later(max(0.0, job.latest_start - now), self._give_up, job)
+
+    def _forget(self) -> None:
+        """Nobody is served and nothing seems to fit: trust estimates less, or nothing would for ever."""
+        self.returning.forget()
+        for link in self.ready_links:
+            link.sending.forget()
+            link.estimates.forget()
 
     def _give_up(self, job: Job) -> None:
         """A request that waits cannot be answered in time any more."""
