@@ -25,6 +25,9 @@ SETS_TRIED = (2, 3, 4, 6, 8)
 ROUNDS_TRIED = (5, 10, 20, 40, 80)
 """Rounds of boosting; each fits one tree for every class."""
 
+PRICES = (2.0, 4.0, np.inf)
+"""Milliseconds that a feature set may cost: short budgets need a classifier of cheap sets alone."""
+
 SELECTION_ROUNDS = 15
 SELECTION_ROWS = 6_000
 
@@ -42,12 +45,19 @@ class Rival:
 
 def rivals(task: Task, costs: ActionCosts, seed: int = 0) -> list[Rival]:
     """Classifiers of all sizes, fitted to the task's images."""
-    order = select_sets(task.corpus)
-    found = []
-    for layer in LAYERS_TRIED:
-        for count in (n for n in SETS_TRIED if n <= len(order)):
-            found += _of_sets(task, costs, layer, order[:count], seed)
-    return found
+    names = task.corpus.sets
+    price = {name: _extraction(costs, LAYERS_TRIED[-1], [i]) - costs.start for i, name in enumerate(names)}
+    grown = float(costs.step + costs.grow.sum())
+    orders = [
+        select_sets(task.corpus, [name for name in names if price[name] - grown <= most]) for most in PRICES
+    ]
+    tried = {order[:count] for order in orders for count in SETS_TRIED if count <= len(order)}
+    return [
+        rival
+        for layer in LAYERS_TRIED
+        for sets in sorted(tried)
+        for rival in _of_sets(task, costs, layer, sets, seed)
+    ]
 
 
 def best_within(found: Sequence[Rival], budget: float) -> Rival | None:
@@ -56,15 +66,15 @@ def best_within(found: Sequence[Rival], budget: float) -> Rival | None:
     return max(affordable, key=lambda rival: rival.accuracy.mean()) if affordable else None
 
 
-def select_sets(corpus: Corpus) -> tuple[str, ...]:
-    """The feature sets in the order in which each adds most, on a fold that was not fitted to."""
+def select_sets(corpus: Corpus, among: Sequence[str]) -> tuple[str, ...]:
+    """Feature sets in the order in which each adds most, on a fold that was not fitted to."""
     folds = folds_of_runs(len(corpus.fit))
     layer = LAYERS_TRIED[1]
     fitted = [example for example, fold in zip(corpus.fit, folds, strict=True) if fold]
     judged = [example for example, fold in zip(corpus.fit, folds, strict=True) if not fold][::4]
     order: list[str] = []
-    while len(order) < len(corpus.sets):
-        left = [name for name in corpus.sets if name not in order]
+    while len(order) < len(among):
+        left = [name for name in among if name not in order]
         scores = {}
         for name in left:
             sets = (*order, name)
