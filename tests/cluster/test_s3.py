@@ -41,7 +41,7 @@ def keys(store, prefix):
 def test_results_and_manifest_go_to_the_store_and_the_job_goes_on(bucket, label):
     given = ("s3://images/in put", "-o", "s3://images/out")
     # Less CPU time than the process has taken already: the job ends after the first images.
-    left = label(*given, "--cpu-hours", 1e-9)[1]["not_reached"]
+    left = label(*given, "--cpu-hours", 1 / 3600)[1]["not_reached"]
     assert 0 < left < 40
     code, summary, _ = label(*given)
     assert (code, summary["labelled"]) == (0, left)
