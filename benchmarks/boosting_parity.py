@@ -11,9 +11,9 @@ from anyscene.data import DataSet
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.cache import FeatureCache
 from anyscene.files import cache_dir
-from anyscene.learning.binning import fit_bins
-from anyscene.learning.boosting import BoostingSettings, Rows, boost
 from anyscene.learning.extraction import extract
+from anyscene.learning.learners.binning import fit_bins
+from anyscene.learning.learners.boosting import BoostingSettings, Rows, boost
 from benchmarks.figures import Bar, Figure, missing
 
 PARITY_ROWS = 60_000

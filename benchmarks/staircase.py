@@ -21,14 +21,14 @@ from anyscene.features.cache import FeatureCache
 from anyscene.features.sets import PAPER_SETS
 from anyscene.files import cache_dir, write_atomically
 from anyscene.hierarchy import LAYERS, working_frame
-from anyscene.learning.advancing import Crowd, Measured
 from anyscene.learning.banks import Banks, fit_banks, load_banks, restrict
-from anyscene.learning.boosting import Rows, boost
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.cross_fit import folds_of_runs
 from anyscene.learning.extraction import branching, extract, fit_corpus_bins, to_example
-from anyscene.learning.greedy import GreedySettings, Step, fit_chains, greedy_course, take
-from anyscene.learning.leaves import draw_leaves, layout_of
+from anyscene.learning.learners.boosting import Rows, boost
+from anyscene.learning.learners.cross_fit import folds_of_runs
+from anyscene.learning.learners.leaves import draw_leaves, layout_of
+from anyscene.learning.proposals.advancing import Crowd, Measured
+from anyscene.learning.proposals.greedy import GreedySettings, Step, fit_chains, greedy_course, take
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Split, Update
 from anyscene.model.chain import PARENT_BELIEF

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.cross_fit import folds_of_runs
+from anyscene.learning.learners.cross_fit import folds_of_runs
 from anyscene.model.action_costs import ActionCosts
 from benchmarks.feature_usefulness import CLASSIFIER, TRAINING_ROWS
 from benchmarks.staircase import WEIGHT_SCALE, Task

@@ -24,14 +24,14 @@ from threadpoolctl import threadpool_limits
 
 from anyscene import data as data_sets
 from anyscene.learning.banks import load_banks, restrict
-from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Example
 from anyscene.learning.corpus_building import build_corpus
-from anyscene.learning.draft import Draft
-from anyscene.learning.guide import TAIL, least_budget
-from anyscene.learning.pool import Proposals, combine
-from anyscene.learning.proposals import set_prices
+from anyscene.learning.proposals.climbs import propose_climbs
+from anyscene.learning.proposals.draft import Draft
+from anyscene.learning.proposals.guide import TAIL, least_budget
+from anyscene.learning.proposals.pool import Proposals, combine
+from anyscene.learning.proposals.static_sequence import set_prices
 from anyscene.learning.storage import sequence_from_arrays
 from anyscene.model.action_costs import costs_on_whole, coverage
 from anyscene.model.actions import begins_anew

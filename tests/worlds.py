@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from anyscene.learning.binning import fit_bins
 from anyscene.learning.corpus import Corpus, Example
+from anyscene.learning.learners.binning import fit_bins
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Pool, Split, Update
 from anyscene.model.chain import PARENT_BELIEF, Chain

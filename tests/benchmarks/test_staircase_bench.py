@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from anyscene.learning.boosting import BoostingSettings
-from anyscene.learning.greedy import GreedySettings
+from anyscene.learning.learners.boosting import BoostingSettings
+from anyscene.learning.proposals.greedy import GreedySettings
 from benchmarks import staircase
 from benchmarks.figures import Request
 from tests.worlds import LAYERS, learnable_corpus, some_costs, worlds_to_learn_from

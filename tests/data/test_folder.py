@@ -101,7 +101,9 @@ def test_a_wrong_class_list_is_refused(tmp_path, content, sentence):
 def test_names_must_differ_and_colours_be_as_many(tmp_path, classes):
     folder(tmp_path, IDS)
     (tmp_path / "classes.json").write_text(json.dumps(classes))
-    with pytest.raises(DataError, match=r"classes\.json: (two classes have the same name|2 classes need as many)"):
+    with pytest.raises(
+        DataError, match=r"classes\.json: (two classes have the same name|2 classes need as many)"
+    ):
         data.open(f"folder:{tmp_path}")
 
 

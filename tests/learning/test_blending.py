@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from anyscene.learning.blending import fit_blend
+from anyscene.learning.learners.blending import fit_blend
 
 CLASSES = 4
 RARE_POWER = 0.15

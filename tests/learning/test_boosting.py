@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from anyscene.learning import grower_kernels as kernels
-from anyscene.learning.binning import MAX_BINS, fit_bins
-from anyscene.learning.boosting import BoostingSettings, Rows, boost, fit_tree
+from anyscene.learning.learners import grower_kernels as kernels
+from anyscene.learning.learners.binning import MAX_BINS, fit_bins
+from anyscene.learning.learners.boosting import BoostingSettings, Rows, boost, fit_tree
 
 finite = st.floats(-1e6, 1e6, width=32)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from anyscene.learning.binning import fit_bins
-from anyscene.learning.boosting import BoostingSettings, Rows, boost
+from anyscene.learning.learners.binning import fit_bins
+from anyscene.learning.learners.boosting import BoostingSettings, Rows, boost
 
 lightgbm = pytest.importorskip("lightgbm")
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.learning.advancing import Crowd
-from anyscene.learning.boosting import BoostingSettings
-from anyscene.learning.cross_fit import FOLDS, RUNS, folds_of_runs
-from anyscene.learning.greedy import (
+from anyscene.learning.learners.boosting import BoostingSettings
+from anyscene.learning.learners.cross_fit import FOLDS, RUNS, folds_of_runs
+from anyscene.learning.learners.leaves import draw_leaves, layout_of
+from anyscene.learning.proposals.advancing import Crowd
+from anyscene.learning.proposals.greedy import (
     GreedySettings,
     Proposal,
     Step,
@@ -21,7 +22,6 @@ from anyscene.learning.greedy import (
     planned_area,
     take,
 )
-from anyscene.learning.leaves import draw_leaves, layout_of
 from anyscene.model.actions import Split, Update
 from anyscene.model.chain import PARENT_BELIEF
 from anyscene.model.loss import Truth

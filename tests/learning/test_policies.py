@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anyscene.learning.policies import Judged, _stopped, choose_stop
+from anyscene.learning.policy.policies import Judged, _stopped, choose_stop
 from anyscene.policy.rollout import Trajectory
 
 

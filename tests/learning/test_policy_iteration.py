@@ -5,8 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from anyscene.learning.policy_iteration import IterationSettings, explore_all, fit_myopic, greedy, iterate
-from anyscene.learning.regression import fit_linear_q
+from anyscene.learning.policy.policy_iteration import (
+    IterationSettings,
+    explore_all,
+    fit_myopic,
+    greedy,
+    iterate,
+)
+from anyscene.learning.policy.regression import fit_linear_q
 from anyscene.policy.phi import Phi
 
 # Three doors. The near door pays 1 at once and then little; the far door pays nothing and leads to a room

@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anyscene.learning.boosting import BoostingSettings
-from anyscene.learning.climbs import propose_climbs, rises_between
-from anyscene.learning.guide import least_budget, search_guide, with_long_end
 from anyscene.learning.judging import BEYOND, SHORTFALL, SOONER, STEP_WORTH
-from anyscene.learning.planning import end_with_guide, make_plans
-from anyscene.learning.policies import constant, learn_policies, run_all
-from anyscene.learning.policy_iteration import IterationSettings
-from anyscene.learning.pool import combine, prune, restrict_actions
-from anyscene.learning.process import first_visit
-from anyscene.learning.proposals import ProposalSettings, cluster, greedy_sequence
+from anyscene.learning.learners.boosting import BoostingSettings
+from anyscene.learning.learners.weak_learners import Candidate, LearnerSettings, choose_candidates
+from anyscene.learning.policy.policies import constant, learn_policies, run_all
+from anyscene.learning.policy.policy_iteration import IterationSettings
+from anyscene.learning.policy.process import first_visit
+from anyscene.learning.proposals.climbs import propose_climbs, rises_between
+from anyscene.learning.proposals.guide import least_budget, search_guide, with_long_end
+from anyscene.learning.proposals.planning import end_with_guide, make_plans
+from anyscene.learning.proposals.pool import combine, prune, restrict_actions
+from anyscene.learning.proposals.static_sequence import ProposalSettings, cluster, greedy_sequence
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
-from anyscene.learning.weak_learners import Candidate, LearnerSettings, choose_candidates
 from anyscene.model.actions import Split, Update
 from anyscene.policy.curves import area_over_log_cost, budget_grid, mean_curve, score_against
 from anyscene.policy.policies import RandomPolicy, StaticPolicy

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from anyscene.errors import ConfigError, did_you_mean
 from anyscene.features.hypercolumn.rung import RUNGS, Rung
-from anyscene.learning.boosting import BoostingSettings
-from anyscene.learning.greedy import GreedySettings
-from anyscene.learning.policy_iteration import IterationSettings
-from anyscene.learning.proposals import ProposalSettings
-from anyscene.learning.weak_learners import LearnerSettings
+from anyscene.learning.learners.boosting import BoostingSettings
+from anyscene.learning.learners.weak_learners import LearnerSettings
+from anyscene.learning.policy.policy_iteration import IterationSettings
+from anyscene.learning.proposals.greedy import GreedySettings
+from anyscene.learning.proposals.static_sequence import ProposalSettings
 
 
 class TrainConfig(BaseModel):

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.learning.binning import Bins
+from anyscene.learning.learners.binning import Bins
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.loss import Truth
 

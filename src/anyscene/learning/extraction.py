@@ -14,8 +14,8 @@ from anyscene.features import Bank
 from anyscene.features.cache import FeatureCache
 from anyscene.hierarchy import LAYERS, Tree, working_frame
 from anyscene.hierarchy.totals import totals_of_layers
-from anyscene.learning.binning import Bins, fit_bins
 from anyscene.learning.corpus import Example
+from anyscene.learning.learners.binning import Bins, fit_bins
 from anyscene.model.evidence import ArrayEvidence
 from anyscene.model.loss import Truth, truth_from_counts
 from anyscene.model.nodes import Nodes, nodes_of

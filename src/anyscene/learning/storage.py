@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.learning.proposals import GreedySequence
+from anyscene.learning.proposals.static_sequence import GreedySequence
 from anyscene.modelfile import action_from_json, action_to_json, chain_from_arrays, chain_to_arrays
 
 

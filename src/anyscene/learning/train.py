@@ -22,18 +22,18 @@ from anyscene.features import bank_to_arrays
 from anyscene.features.hypercolumn.backbone import shipped_backbone
 from anyscene.features.hypercolumn.rung import Rung
 from anyscene.learning.banks import fit_banks, load_banks, restrict, usual_sets
-from anyscene.learning.climbs import propose_climbs
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus
 from anyscene.learning.corpus_building import Ahead, Report, build_corpus
-from anyscene.learning.courses import HORIZON_FACTOR, propose_courses
 from anyscene.learning.familiar import familiarity_of
-from anyscene.learning.guide import search_guide, with_long_end
 from anyscene.learning.parallel import map_threads
-from anyscene.learning.planning import end_with_guide, make_plans
-from anyscene.learning.policies import constant, fit_temperature, learn_policies, run_all
-from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
-from anyscene.learning.proposals import GreedySequence, cluster, greedy_sequence, set_prices
+from anyscene.learning.policy.policies import constant, fit_temperature, learn_policies, run_all
+from anyscene.learning.proposals.climbs import propose_climbs
+from anyscene.learning.proposals.courses import HORIZON_FACTOR, propose_courses
+from anyscene.learning.proposals.guide import search_guide, with_long_end
+from anyscene.learning.proposals.planning import end_with_guide, make_plans
+from anyscene.learning.proposals.pool import Proposals, combine, prune, restrict_actions
+from anyscene.learning.proposals.static_sequence import GreedySequence, cluster, greedy_sequence, set_prices
 from anyscene.learning.run_folder import RunFolder
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.action_costs import ActionCosts

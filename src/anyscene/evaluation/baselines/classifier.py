@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from anyscene.errors import DataError
-from anyscene.learning.binning import Bins, fit_bins
-from anyscene.learning.blending import Blend, cross_entropy
-from anyscene.learning.boosting import BoostingSettings, DecisionTree, Rows, boost, lay_end_to_end
+from anyscene.learning.learners.binning import Bins, fit_bins
+from anyscene.learning.learners.blending import Blend, cross_entropy
+from anyscene.learning.learners.boosting import BoostingSettings, DecisionTree, Rows, boost, lay_end_to_end
 from anyscene.model import kernels
 from anyscene.named_arrays import Arrays
 

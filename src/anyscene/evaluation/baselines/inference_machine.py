@@ -17,7 +17,7 @@ from anyscene.evaluation.baselines.classifier import ClassifierSettings, RegionC
 from anyscene.evaluation.baselines.data_term import fit_layer
 from anyscene.evaluation.baselines.evidence import ImageEvidence, Images
 from anyscene.evaluation.baselines.labeler import BeliefMap
-from anyscene.learning.boosting import BoostingSettings
+from anyscene.learning.learners.boosting import BoostingSettings
 from anyscene.named_arrays import Arrays, prefixed, under
 
 Floats = NDArray[np.float32]

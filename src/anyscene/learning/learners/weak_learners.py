@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.learning import grower_kernels
-from anyscene.learning.binning import MAX_BINS, Bins
-from anyscene.learning.blending import Blend, fit_blend
-from anyscene.learning.boosting import BoostingSettings, DecisionTree, Rows, boost, lay_end_to_end
 from anyscene.learning.corpus import Corpus, Example
+from anyscene.learning.learners import grower_kernels
+from anyscene.learning.learners.binning import MAX_BINS, Bins
+from anyscene.learning.learners.blending import Blend, fit_blend
+from anyscene.learning.learners.boosting import BoostingSettings, DecisionTree, Rows, boost, lay_end_to_end
 from anyscene.model import kernels
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.shown import finest_regions

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.draft import Draft, bundle_sizes
-from anyscene.learning.parallel import map_threads
-from anyscene.learning.process import ImageVisit
-from anyscene.learning.weak_learners import (
+from anyscene.learning.learners.weak_learners import (
     LearnerSettings,
     choose_candidates,
     draw_sample,
     fit_chain,
     screen,
 )
+from anyscene.learning.parallel import map_threads
+from anyscene.learning.policy.process import ImageVisit
+from anyscene.learning.proposals.draft import Draft, bundle_sizes
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Action, Split, Update
 from anyscene.model.chain import PARENT_BELIEF, Chain

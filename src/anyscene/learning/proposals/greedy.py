@@ -18,11 +18,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.learning.advancing import Crowd, Lines, Measured
-from anyscene.learning.boosting import BoostingSettings, Columns, boost
-from anyscene.learning.cross_fit import gain_on_fold
-from anyscene.learning.leaves import Layout, draw_leaves, layout_of
-from anyscene.learning.weak_learners import flatten
+from anyscene.learning.learners.boosting import BoostingSettings, Columns, boost
+from anyscene.learning.learners.cross_fit import gain_on_fold
+from anyscene.learning.learners.leaves import Layout, draw_leaves, layout_of
+from anyscene.learning.learners.weak_learners import flatten
+from anyscene.learning.proposals.advancing import Crowd, Lines, Measured
 from anyscene.model.actions import Action, Split, Update
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.state import State

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.process import ImageVisit, ScoreCache, first_visit
+from anyscene.learning.policy.process import ImageVisit, ScoreCache, first_visit
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Action, Pool
 from anyscene.model.chain import PARENT_BELIEF, Chain

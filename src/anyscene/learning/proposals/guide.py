@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
-from anyscene.learning.draft import Draft
 from anyscene.learning.judging import BEYOND, SHORTFALL, SOONER, STEP_WORTH, standard_error, surely_above
 from anyscene.learning.parallel import map_threads
-from anyscene.learning.pool import Proposals
-from anyscene.learning.process import ImageVisit
-from anyscene.learning.proposals import set_prices
+from anyscene.learning.policy.process import ImageVisit
+from anyscene.learning.proposals.draft import Draft
+from anyscene.learning.proposals.pool import Proposals
+from anyscene.learning.proposals.static_sequence import set_prices
 from anyscene.model.actions import begins_anew
 from anyscene.policy.curves import accuracy_at, mean_curve, score_against
 from anyscene.policy.rollout import Trajectory

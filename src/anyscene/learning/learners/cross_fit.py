@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.learning.boosting import BoostingSettings, Columns, boost
-from anyscene.learning.leaves import LeafRows
+from anyscene.learning.learners.boosting import BoostingSettings, Columns, boost
+from anyscene.learning.learners.leaves import LeafRows
 
 FOLDS = 4
 """Each fold's line sees three quarters of the images: nearly as much as the line that a model keeps."""

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
-from anyscene.learning.guide import Course
 from anyscene.learning.judging import LIKELY, STEP_WORTH, surely_above
-from anyscene.learning.pool import Proposals
+from anyscene.learning.proposals.guide import Course
+from anyscene.learning.proposals.pool import Proposals
 from anyscene.policy.plans import Plan
 
 

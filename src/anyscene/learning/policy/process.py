@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
-from anyscene.learning.policy_iteration import Behaviour, Visit
+from anyscene.learning.policy.policy_iteration import Behaviour, Visit
 from anyscene.model.actions import Split, Update, chain_scores, split, updated
 from anyscene.model.loss import labeling_loss, pixel_accuracy, reward
 from anyscene.model.shown import Shown

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.learning.binning import MAX_BINS, Bins
-from anyscene.learning.boosting import Rows
 from anyscene.learning.corpus import Corpus, Example
+from anyscene.learning.learners.binning import MAX_BINS, Bins
+from anyscene.learning.learners.boosting import Rows
 from anyscene.model.chain import PARENT_BELIEF
 from anyscene.model.state import State
 

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.errors import DataError
-from anyscene.learning.advancing import Crowd, Measured
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.corpus_building import Report
-from anyscene.learning.cross_fit import folds_of_runs
-from anyscene.learning.greedy import Course, GreedySettings, Step, greedy_course
-from anyscene.learning.planning import make_plans
-from anyscene.learning.pool import Proposals, combine, prune, restrict_actions
-from anyscene.learning.proposals import GreedySequence, ProposalSettings, cluster
+from anyscene.learning.learners.cross_fit import folds_of_runs
+from anyscene.learning.proposals.advancing import Crowd, Measured
+from anyscene.learning.proposals.greedy import Course, GreedySettings, Step, greedy_course
+from anyscene.learning.proposals.planning import make_plans
+from anyscene.learning.proposals.pool import Proposals, combine, prune, restrict_actions
+from anyscene.learning.proposals.static_sequence import GreedySequence, ProposalSettings, cluster
 from anyscene.learning.run_folder import RunFolder
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.action_costs import ActionCosts

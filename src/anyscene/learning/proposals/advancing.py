@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.cross_fit import FOLDS
+from anyscene.learning.learners.cross_fit import FOLDS
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Action, Pool, Split, Update
 from anyscene.model.chain import Chain

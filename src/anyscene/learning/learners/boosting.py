@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.learning import grower_kernels
+from anyscene.learning.learners import grower_kernels
 from anyscene.model.kernels import BELIEF_FLOOR
 
 LARGEST_STEP = 4.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.learning import grower_kernels
-from anyscene.learning.grower_kernels import MAX_BINS
+from anyscene.learning.learners import grower_kernels
+from anyscene.learning.learners.grower_kernels import MAX_BINS
 
 __all__ = ["MAX_BINS", "Bins", "fit_bins"]
 

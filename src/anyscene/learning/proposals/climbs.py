@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from anyscene.features.hypercolumn.rung import rungs_among
 from anyscene.learning.corpus import Corpus
-from anyscene.learning.proposals import GreedySequence
-from anyscene.learning.weak_learners import LearnerSettings, blend_chain, draw_sample
+from anyscene.learning.learners.weak_learners import LearnerSettings, blend_chain, draw_sample
+from anyscene.learning.proposals.static_sequence import GreedySequence
 from anyscene.model.actions import Update
 from anyscene.model.chain import Chain
 from anyscene.model.state import initial_state

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Corpus
-from anyscene.learning.draft import Draft, bundle_sizes
 from anyscene.learning.parallel import map_threads
-from anyscene.learning.policy_iteration import Behaviour
-from anyscene.learning.process import ImageVisit, as_behaviour
-from anyscene.learning.proposals import GreedySequence, ProposalSettings
+from anyscene.learning.policy.policy_iteration import Behaviour
+from anyscene.learning.policy.process import ImageVisit, as_behaviour
+from anyscene.learning.proposals.draft import Draft, bundle_sizes
+from anyscene.learning.proposals.static_sequence import GreedySequence, ProposalSettings
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Action, Split, Update
 from anyscene.policy.plans import Plan

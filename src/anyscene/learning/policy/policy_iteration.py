@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
 
-from anyscene.learning.regression import fit_linear_q
+from anyscene.learning.policy.regression import fit_linear_q
 from anyscene.model.loss import returns
 from anyscene.policy.phi import Phi
 from anyscene.policy.policies import LinearQ

@@ -11,13 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
-from anyscene.learning.draft import Draft
-from anyscene.learning.guide import least_budget
 from anyscene.learning.judging import BEYOND, CAUTION, DECIDING, SHORTFALL, TWICE, standard_error
 from anyscene.learning.parallel import map_threads
-from anyscene.learning.policy_iteration import Behaviour, IterationSettings, explore_all, fit_myopic, iterate
-from anyscene.learning.pool import Proposals
-from anyscene.learning.process import as_behaviour
+from anyscene.learning.policy.policy_iteration import (
+    Behaviour,
+    IterationSettings,
+    explore_all,
+    fit_myopic,
+    iterate,
+)
+from anyscene.learning.policy.process import as_behaviour
+from anyscene.learning.proposals.draft import Draft
+from anyscene.learning.proposals.guide import least_budget
+from anyscene.learning.proposals.pool import Proposals
 from anyscene.model.actions import begins_anew
 from anyscene.policy.curves import accuracy_at, budget_grid, mean_curve, score_against
 from anyscene.policy.policies import (

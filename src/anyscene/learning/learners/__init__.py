@@ -1,0 +1,1 @@
+"""Weak learners: trees and blends, fitted to the active leaves of many images."""

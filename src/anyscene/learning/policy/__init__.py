@@ -1,0 +1,1 @@
+"""The policy: least-squares policy iteration over the pool of actions, and who judges it."""
