@@ -18,9 +18,9 @@ from benchmarks.learning import (
     _as_shipped,
     _bootstrap,
     _curve_figures,
-    _honest_banks,
     areas,
     compare,
+    honest_banks,
 )
 from tests.learning.test_train import costs, data, trained  # noqa: F401  fixtures
 
@@ -95,7 +95,7 @@ def test_a_scene_that_the_network_has_seen_is_looked_at_by_a_part_that_has_not(t
     seen = {"train": frozenset({image_key(first.image)}), "a": frozenset({image_key(first.image)})}
     write_backbone(tmp_path / "n.backbone", replace(shipped, seen={**seen, "b": frozenset()}))
     model = load_model(find_model("camvid"))
-    banks = _honest_banks(model, tmp_path / "n.backbone")
+    banks = honest_banks(model, tmp_path / "n.backbone")
     ladder = HonestLadder(shipped, "camvid", [Rung(0.2)], bare=True)
     for scene, part in ((first, "b"), (second, "train")):
         bank = banks(scene)
