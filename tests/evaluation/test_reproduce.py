@@ -155,7 +155,7 @@ def test_baselines_look_at_the_network_that_the_model_looks_at(made, wanted, str
         pytest.skip("anyscene-models is not installed")
     trained = load_model(wanted.report / "streets" / "model.anyscene")
     fast = ClassifierSettings(trees=4, samples=1000)
-    fit_baselines(streets, "train", ("dcrf",), tmp_path, backbone, trained, lambda *_: None, fast)
+    fit_baselines(streets, "train", ("dcrf", "data-term"), tmp_path, backbone, trained, lambda *_: None, fast)
     bank = FittedBaselines.load(tmp_path, len(streets.classes)).bank
     assert set(bank) == {*PAPER_SETS, str(FULL_SIZE)}
     assert not bank[str(FULL_SIZE)].speaks_of_classes
