@@ -149,7 +149,6 @@ def test_without_data_it_says_what_the_quick_run_is_of(tmp_path):
 
 
 def test_baselines_look_at_the_network_that_the_model_looks_at(made, wanted, streets, tmp_path):
-    """Also where its classes are others: then its scores are features, for the baselines as for the model."""
     backbone = installed_backbone()
     if backbone is None:
         pytest.skip("anyscene-models is not installed")
@@ -158,7 +157,6 @@ def test_baselines_look_at_the_network_that_the_model_looks_at(made, wanted, str
     fit_baselines(streets, "train", ("dcrf", "data-term"), tmp_path, backbone, trained, lambda *_: None, fast)
     bank = FittedBaselines.load(tmp_path, len(streets.classes)).bank
     assert set(bank) == {*PAPER_SETS, str(FULL_SIZE)}
-    assert not bank[str(FULL_SIZE)].speaks_of_classes
     kept = wanted.report / "streets" / "evaluation" / "work" / "baselines"
     assert set(FittedBaselines.load(kept, len(streets.classes)).bank) == set(PAPER_SETS)
 
