@@ -1,6 +1,7 @@
 """What all tests share: no deadlines while kernels compile, a cache of their own, the real data if any."""
 
 import importlib.util
+import logging
 import os
 from pathlib import Path
 
@@ -25,6 +26,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(no_data)
         if item.get_closest_marker("train") and importlib.util.find_spec("torch") is None:
             item.add_marker(no_torch)
+
+
+@pytest.fixture(autouse=True)
+def loggers_that_speak():
+    """Switch our loggers on: libraries that set up their own, as MkDocs and Ray do, switch off all others."""
+    for name, logger in logging.root.manager.loggerDict.items():
+        if name.startswith("anyscene") and isinstance(logger, logging.Logger):
+            logger.disabled, logger.propagate = False, True
 
 
 @pytest.fixture(scope="session", autouse=True)
