@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -99,9 +99,9 @@ def _write_manifest(out: Path, part: int, uris: list[str], way: bytes) -> None:
     pq.write_table(made, out / "manifest" / f"whole-{part:020d}-0.parquet", compression="zstd")
 
 
-def _peak(process: int, runs: object, every: float = 0.1) -> int:
+def _peak(process: int, runs: Callable[[], bool], every: float = 0.1) -> int:
     most = 0
-    while runs():  # type: ignore[operator]
+    while runs():
         try:
             most = max(most, resident_bytes(process))
         except (OSError, IndexError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -238,9 +238,10 @@ def _show(summary: dict[str, Any], problems: Sequence[str], manifest: Manifest, 
     screen = console(json)
     screen.print(table(f"results in {manifest.place.uri.removesuffix('/manifest')}", ("what", "value"), rows))
     screen.print(f"each image: {manifest.place.uri}", markup=False, soft_wrap=True)
-    tell: Callable[[str, str], None] = lambda kind, text: console("-").print(  # noqa: E731
-        Text.assemble((f"{kind}: ", "bold red"), text), soft_wrap=True
-    )
+
+    def tell(kind: str, text: str) -> None:
+        console("-").print(Text.assemble((f"{kind}: ", "bold red"), text), soft_wrap=True)
+
     for text in problems:
         tell("not labelled", text)
     if (more := summary["failed"] - len(problems)) > 0:

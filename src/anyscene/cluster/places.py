@@ -171,9 +171,10 @@ def split_pattern(text: str) -> tuple[str, re.Pattern[str] | None]:
 
     `**` stands for any folders. A text without wildcards has no pattern.
     """
-    if not MAGIC.search(text):
+    wildcard = MAGIC.search(text)
+    if wildcard is None:
         return text, None
-    fixed = text[: MAGIC.search(text).start()].rpartition("/")[0]  # type: ignore[union-attr]
+    fixed = text[: wildcard.start()].rpartition("/")[0]
     rest = text[len(fixed) :].lstrip("/")
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", rest)
     spelled = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
