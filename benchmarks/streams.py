@@ -18,6 +18,7 @@ from anyscene.hierarchy.pyramid import working_frame
 from anyscene.streams.engine import StreamingEngine, load
 from anyscene.streams.live import Live
 from anyscene.streams.looks import Looks, looks_of
+from anyscene.streams.motion import sight_of
 from anyscene.streams.showing import labels_of
 from benchmarks.figures import Bar, Figure, Request
 
@@ -110,7 +111,7 @@ def _fresh(engine: StreamingEngine, looks: Looks, scenes: Sequence[Scene]) -> tu
 def _full_run(looks: Looks, image: NDArray[np.uint8]) -> Labels:
     frame = working_frame(image)
     scores = looks.scores(frame, len(looks) - 1)
-    return labels_of(scores, frame, (image.shape[0], image.shape[1]))
+    return labels_of(scores, frame, sight_of(frame), (image.shape[0], image.shape[1]))
 
 
 @dataclass(frozen=True)

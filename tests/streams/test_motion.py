@@ -34,10 +34,10 @@ def test_what_was_outside_the_frame_before_is_not_trusted(picture):
 
 def test_moved_values_arrive_where_the_image_did(picture):
     before, after = seen(picture, 40), seen(picture, 48)
-    values = before.cells.astype(np.float32)
+    values = before.greys.astype(np.float32)
     moved = move(values, MotionFinder().find(before, after))
     assert (
-        np.abs(moved - after.cells)[5:-5, 5:-8].mean() < 0.3 * np.abs(values - after.cells)[5:-5, 5:-8].mean()
+        np.abs(moved - after.greys)[5:-5, 5:-8].mean() < 0.3 * np.abs(values - after.greys)[5:-5, 5:-8].mean()
     )
 
 

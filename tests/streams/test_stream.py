@@ -105,6 +105,13 @@ def test_without_cpu_nothing_is_done_between_frames(engine, pan):
     assert stream.spent.looks == 0
 
 
+def test_without_cpu_a_long_budget_is_spent_in_the_calls(engine, pan):
+    stream = new_stream(engine, cpu=0.0)
+    for turn, scene in enumerate(pan):
+        assert stream.label(scene.image, INTERVAL * turn, Clock(1e3)).age_ms == 0.0
+    assert stream.spent.looks == 0
+
+
 def test_a_small_share_of_the_cpu_is_kept(engine, pan):
     images = [pan[turn % len(pan)].image for turn in range(120)]
     freely, sparing = new_stream(engine), new_stream(engine, cpu=0.01)

@@ -11,15 +11,13 @@ class Credit:
     them.
 
     share : of one core, 0 for no looks between frames. most_ms : what can be saved up for later.
+    balance_ms : what is there at the start, and then.
     """
 
     share: float
     most_ms: float
-    balance_ms: float = field(init=False)
+    balance_ms: float
     _counted_ms: float | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        self.balance_ms = self.most_ms if self.share > 0 else 0.0
 
     def earn(self, now_ms: float) -> None:
         """Add what the time since the last call of this is worth."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.hierarchy.pyramid import halve
+from anyscene.hierarchy.pyramid import quarter_of
 
 CELL = 4
 """Side of the cells in which beliefs are kept and moved, in pixels of the working frame."""
 
-SMALLEST_SIDE = 32
-"""Flow is not asked for in frames with a shorter side: its patches of 8 pixels have nothing to follow."""
+SMALLEST_SIDE = 64
+"""Flow is not asked for in frames with a shorter side: its patches of 8 by 8 pairs of cells do not fit."""
+
+FINEST_SCALE = 1
+"""Flow is found at half the resolution of cells; at that of cells it takes four times as long and is hardly
+better."""
 
 STILL_LEVELS = 3.0
 """Grey levels. Cells that differ by less from how they looked before show the same thing with other noise."""
@@ -25,15 +30,15 @@ MATCH_LEVELS = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """What is kept of a frame to find motion: its greys at half size, and in cells."""
+    """What a frame shows in cells: colors, uint8[h, w, 3], and greys, uint8[h, w]."""
 
-    half: NDArray[np.uint8]
-    cells: NDArray[np.uint8]
+    colors: NDArray[np.uint8]
+    greys: NDArray[np.uint8]
 
     @property
     def grid(self) -> tuple[int, int]:
         """Rows and columns of cells."""
-        return self.cells.shape[0], self.cells.shape[1]
+        return self.greys.shape[0], self.greys.shape[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,21 +62,24 @@ def grid_of(frame: NDArray[np.uint8]) -> tuple[int, int]:
 
 
 def sight_of(frame: NDArray[np.uint8]) -> Sight:
-    """Shrink a working frame, uint8[h, w, 3], to what motion is found by."""
-    half = np.asarray(cv2.cvtColor(halve(frame), cv2.COLOR_RGB2GRAY))
-    rows, columns = grid_of(frame)
-    return Sight(half, np.asarray(cv2.resize(half, (columns, rows), interpolation=cv2.INTER_AREA)))
+    """Shrink a working frame, uint8[h, w, 3], to its cells."""
+    colors = quarter_of(frame)
+    return Sight(colors, np.asarray(cv2.cvtColor(colors, cv2.COLOR_RGB2GRAY)))
 
 
 def is_still(before: Sight, after: Sight) -> bool:
     """Tell whether two frames of one size differ by noise alone."""
-    return bool(_difference(before.cells, after.cells).max() < STILL_LEVELS)
+    return bool(_difference(before.greys, after.greys).max() < STILL_LEVELS)
 
 
+@cache
 def no_motion(grid: tuple[int, int]) -> Motion:
     """Everything where it was."""
     rows, columns = np.mgrid[: grid[0], : grid[1]].astype(np.float32)
-    return Motion(columns, rows, np.ones(grid, np.float32), 0.0)
+    still = Motion(columns, rows, np.ones(grid, np.float32), 0.0)
+    for shared in (still.columns, still.rows, still.match):
+        shared.flags.writeable = False
+    return still
 
 
 class MotionFinder:
@@ -79,20 +87,21 @@ class MotionFinder:
 
     def __init__(self) -> None:
         self._flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
+        self._flow.setFinestScale(FINEST_SCALE)
 
     def find(self, before: Sight, after: Sight) -> Motion:
         """Find where each cell of a frame lay in the one before, of the same size."""
-        flow = self._flow.calc(after.half, before.half, None)
+        flow = self._flow.calc(after.greys, before.greys, None)
         height, width = after.grid
-        cells = cv2.resize(flow, (width, height), interpolation=cv2.INTER_AREA)
-        cells *= np.float32(width / after.half.shape[1])
         still = no_motion(after.grid)
-        columns, rows = still.columns + cells[..., 0], still.rows + cells[..., 1]
-        moved = cv2.remap(before.cells, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-        inside = (columns >= -0.5) & (columns <= width - 0.5) & (rows >= -0.5) & (rows <= height - 0.5)
-        match = inside / (1 + (_difference(np.asarray(moved), after.cells) / MATCH_LEVELS) ** 2)
-        speed = float(cv2.magnitude(cells[..., 0], cells[..., 1]).mean()) / width
-        return Motion(columns, rows, match.astype(np.float32), speed)
+        columns, rows = still.columns + flow[..., 0], still.rows + flow[..., 1]
+        moved = cv2.remap(before.greys, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        unlike = _difference(np.asarray(moved), after.greys)
+        unlike *= np.float32(1 / MATCH_LEVELS)
+        match = np.float32(1) / (np.float32(1) + unlike * unlike)
+        match *= (columns >= -0.5) & (columns <= width - 0.5) & (rows >= -0.5) & (rows <= height - 0.5)
+        speed = float(cv2.magnitude(flow[..., 0], flow[..., 1]).mean()) / width
+        return Motion(columns, rows, match, speed)
 
 
 def after_another(first: Motion, second: Motion) -> Motion:

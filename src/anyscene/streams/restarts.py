@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from anyscene.streams.motion import Motion
+import cv2
+
+from anyscene.streams.motion import Motion, MotionFinder, Sight
+
+FAR_APART = 45.0
+"""Grey levels. Cells that differ by more on average are of another scene: no camera moves so fast."""
 
 LEAST_MATCH = 0.6
 """Where less of the moved image than this share matches the new one, the new one shows another scene."""
@@ -11,6 +16,9 @@ LONGEST_PAUSE_MS = 1_000.0
 """After so long without a frame, beliefs are not carried on."""
 
 
-def is_another_scene(motion: Motion) -> bool:
-    """Tell whether a frame shows something else than the one before, or shows it in another light."""
-    return bool(motion.match.mean() < LEAST_MATCH)
+def motion_within_scene(finder: MotionFinder, before: Sight, after: Sight) -> Motion | None:
+    """How a scene moved between two frames of one size; None if the later shows another scene or light."""
+    if cv2.norm(before.greys, after.greys, cv2.NORM_L1) > FAR_APART * after.greys.size:
+        return None
+    motion = finder.find(before, after)
+    return motion if motion.match.mean() >= LEAST_MATCH else None

@@ -15,7 +15,7 @@ from anyscene.streams.looks import Looks
 from anyscene.streams.memory import Memory, doubt, entropy, memory_of, merged, moved
 from anyscene.streams.motion import Motion, MotionFinder, Sight, is_still, no_motion, sight_of
 from anyscene.streams.policies import NEVER, NOTHING, Situation, StreamPolicy
-from anyscene.streams.restarts import is_another_scene
+from anyscene.streams.restarts import motion_within_scene
 
 TEMPERATURE = 1.5
 """Networks are too sure of themselves, the finer the more; without it a coarser look has the lower loss."""
@@ -55,13 +55,12 @@ def record(clip: Clip, looks: Looks) -> Recording:
     for scene in clip.frames:
         frame = working_frame(scene.image)
         sight = sight_of(frame)
-        if anchor is not None and anchor.half.shape != sight.half.shape:
+        if anchor is not None and anchor.grid != sight.grid:
             anchor = None  # another size is another scene
         if anchor is not None and is_still(anchor, sight):
             motions.append(no_motion(sight.grid))
         else:
-            motion = None if anchor is None else finder.find(anchor, sight)
-            motions.append(None if motion is None or is_another_scene(motion) else motion)
+            motions.append(None if anchor is None else motion_within_scene(finder, anchor, sight))
             anchor = sight
         seen = (looks.scores(frame, look) for look in range(len(looks)))
         scores.append(tuple(each.astype(np.float16) for each in seen))

@@ -30,7 +30,7 @@ from anyscene.streams.motion import (
     sight_of,
 )
 from anyscene.streams.policies import NEVER, NOTHING, Situation, StreamPolicy
-from anyscene.streams.restarts import LONGEST_PAUSE_MS, is_another_scene
+from anyscene.streams.restarts import LONGEST_PAUSE_MS, motion_within_scene
 from anyscene.streams.showing import labels_of
 from anyscene.streams.workers import Worker
 
@@ -54,16 +54,21 @@ LEARNING_RATE = 0.1
 class Arrival:
     """A frame that has just come.
 
-    image : as it was given. frame : in the size that is worked on. sight : what motion is found by; None
-    where the frame is too small for it. at_ms : when it came, by the clock of the stream. clock : of the
-    call; it says when labels are due.
+    image : as it was given. frame : in the size that is worked on. sight : of the frame. at_ms : when it
+    came, by the clock of the stream. clock : of the call; it says when labels are due.
     """
 
     image: NDArray[np.uint8]
     frame: NDArray[np.uint8]
-    sight: Sight | None
+    sight: Sight
     at_ms: float
     clock: Clock
+
+    @property
+    def can_be_followed(self) -> bool:
+        """Whether the frame is large enough to find motion in."""
+        height, width, _ = self.frame.shape
+        return bool(min(height, width) >= SMALLEST_SIDE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +150,7 @@ class Stream:
         self._finder = MotionFinder()
         self._arrivals: deque[float] = deque(maxlen=10)
         self._cpu = cpu
-        self._credit = Credit(cpu, max(SAVED_UP_MS, 2 * costs_ms[-1]))
+        self._credit = Credit(cpu, max(SAVED_UP_MS, 2 * costs_ms[-1]), costs_ms[-1])
         self._scene = Scene()
         self._spent = Spent()
 
@@ -171,14 +176,15 @@ class Stream:
         cpu_begun = time.thread_time()
         image = fixed_image(image)
         frame = working_frame(image)
-        sight = sight_of(frame) if min(frame.shape[:2]) >= SMALLEST_SIDE else None
-        arrival = Arrival(image, frame, sight, arrived_ms, clock)
+        arrival = Arrival(image, frame, sight_of(frame), arrived_ms, clock)
         self._credit.earn(arrived_ms)
         failure = self._receive(arrived_ms)
         self._follow(arrival)
         if failure is not None:
             raise failure
-        hurries = not any(self._fits(look, clock) for look in range(len(self._looks)))
+        # A new scene is worth the finest look or is labelled alone: that tells more than a coarser look.
+        useful = range(len(self._looks)) if self._scene.memory else [len(self._looks) - 1]
+        hurries = not any(self._fits(look, clock) for look in useful)
         left_to_do = NOTHING if hurries else self._decide(arrival)
         labeling = self._labeling(arrival, confidence)
         if hurries:  # labels need not wait for a decision on what is done after them
@@ -227,29 +233,27 @@ class Stream:
         self._arrivals.append(arrival.at_ms)
         self._scene.frames += 1
         before, after = self._scene.sight, arrival.sight
-        if paused or before is None or after is None or arrival.image.shape != self._scene.shape:
+        motion = None
+        if before and not paused and arrival.can_be_followed and arrival.image.shape == self._scene.shape:
+            if is_still(before, after):
+                return
+            motion = motion_within_scene(self._finder, before, after)
+        if motion is None:
             self._begin_anew()
-        elif is_still(before, after):
-            return
+            self._spent.restarts += 1
         else:
-            motion = self._finder.find(before, after)
-            if is_another_scene(motion):
-                self._begin_anew()
-            else:
-                self._scene.move(motion)
+            self._scene.move(motion)
         self._scene.sight, self._scene.shape = after, arrival.image.shape
 
     def _decide(self, arrival: Arrival) -> int:
         """Look at once where that fits and is wanted; return what is left for between the frames."""
-        if arrival.sight is None:
+        if not arrival.can_be_followed:
             return NOTHING
         if self._scene.memory is None:
-            self._spent.restarts += 1
-            for look in reversed(range(len(self._looks))):
-                if self._look_now(arrival, look):
-                    break
-        action = self._policy.choose(self._situation(arrival.at_ms))
-        return NOTHING if action == NOTHING or self._look_now(arrival, action - 1) else action
+            self._look_now(arrival, len(self._looks) - 1)
+        action = self._policy.choose(self._situation(arrival))
+        done = action == NOTHING or self._look_now(arrival, action - 1)
+        return NOTHING if done or self._cpu == 0 else action
 
     def _look_now(self, arrival: Arrival, look: int) -> bool:
         """Look at a frame before it is labelled; tell whether there was time for it."""
@@ -273,18 +277,25 @@ class Stream:
     def _note_cost(self, look: int, ms: float) -> None:
         self._costs_ms[look] += LEARNING_RATE * (ms - self._costs_ms[look])
 
-    def _situation(self, now_ms: float) -> Situation:
+    def _situation(self, arrival: Arrival) -> Situation:
+        """What the policy decides by. Without a share of the core, it decides about looks in calls alone."""
         memory, finest_ms = self._scene.memory, self._costs_ms[-1]
-        idle = not self._worker.is_busy
+        if self._cpu == 0:
+            income = np.inf
+            offered = [self._fits(look, arrival.clock) for look in range(len(self._looks))]
+        else:
+            income = self._cpu * self.interval_ms * EASE * self._credit.filled / finest_ms
+            idle = not self._worker.is_busy
+            offered = [idle and self._credit.pays_for(cost) for cost in self._costs_ms]
         return Situation(
-            age_ms=now_ms - memory.seen_ms if memory else LONGEST_PAUSE_MS,
+            age_ms=arrival.at_ms - memory.seen_ms if memory else LONGEST_PAUSE_MS,
             moved=memory.moved if memory else 1.0,
             doubted=doubt(memory) if memory else 1.0,
             entropy=entropy(memory) if memory else float(np.log(len(self._engine.classes))),
             frames=self._scene.frames,
-            income=self._cpu * self.interval_ms * EASE * self._credit.filled / finest_ms,
+            income=income,
             costs=np.array([0.0, *self._costs_ms]) / finest_ms,
-            offered=np.array([True, *(idle and self._credit.pays_for(cost) for cost in self._costs_ms)]),
+            offered=np.array([True, *offered]),
         )
 
     def _submit(self, arrival: Arrival, look: int) -> None:
@@ -322,7 +333,8 @@ class Stream:
         if painted is None or painted[0] is not memory:
             begun = time.perf_counter()
             size = arrival.image.shape[0], arrival.image.shape[1]
-            painted = self._scene.painted = memory, labels_of(shown(memory), arrival.frame, size)
+            labels = labels_of(shown(memory), arrival.frame, arrival.sight, size)
+            painted = self._scene.painted = memory, labels
             self._painting_ms += LEARNING_RATE * ((time.perf_counter() - begun) * 1e3 - self._painting_ms)
         return painted[1].copy()  # what the caller does with labels is nobody else's business
 
