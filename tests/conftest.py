@@ -30,10 +30,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True)
 def loggers_that_speak():
-    """Switch our loggers on: libraries that set up their own, as MkDocs and Ray do, switch off all others."""
+    """Switch our loggers on: some libraries switch off all but their own, and examples set levels."""
     for name, logger in logging.root.manager.loggerDict.items():
         if name.startswith("anyscene") and isinstance(logger, logging.Logger):
             logger.disabled, logger.propagate = False, True
+            logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session", autouse=True)

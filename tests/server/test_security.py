@@ -151,7 +151,9 @@ def test_over_tls_pages_and_streams_work_and_plain_http_does_not(servers, model_
     )
     assert answer.status_code == 200
     assert "max-age" in answer.headers["strict-transport-security"]
-    with connect(f"wss://127.0.0.1:{server.port}/v1/live", ssl=trust, origin=server.url) as socket:
+    with connect(
+        f"wss://127.0.0.1:{server.port}/v1/live", ssl=trust, origin=server.url, open_timeout=60
+    ) as socket:
         socket.send(photo)
         assert "error" not in socket.recv(timeout=60)
     with pytest.raises(httpx.TransportError):
