@@ -28,7 +28,7 @@ from anyscene.learning.learners.boosting import Rows, boost
 from anyscene.learning.learners.cross_fit import folds_of_runs
 from anyscene.learning.learners.leaves import draw_leaves, layout_of
 from anyscene.learning.proposals.advancing import Crowd, Measured
-from anyscene.learning.proposals.greedy import GreedySettings, Step, fit_chains, greedy_course, take
+from anyscene.learning.proposals.greedy import GreedySettings, Sources, Step, fit_chains, greedy_course, take
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Split, Update
 from anyscene.model.chain import PARENT_BELIEF
@@ -147,7 +147,7 @@ def follow(task: Task, script: Script, sources: Sequence[int], settings: GreedyS
             if isinstance(part, Split):
                 step = Step(part)
             else:
-                chains = fit_chains(crowd, lines, sources, (), layout, settings, random)
+                chains = fit_chains(crowd, lines, Sources(tuple(sources)), layout, settings, random)
                 step = Step(Update(0, BUNDLE), chains)
             lines, fresh = take(crowd, lines, step), take(jury, fresh, step)
     return jury.measure(fresh[0]).accuracy
@@ -203,7 +203,7 @@ def _finest(task: Task, crowd: Crowd, most: int) -> Rows:
         states = crowd.split(states, 0.0)
     random = np.random.default_rng(0)
     leaves = draw_leaves(task.corpus, crowd.examples, states, crowd.folds, most, random)
-    return leaves.rows(np.ones(len(leaves.fold), np.bool_))
+    return leaves.rows()
 
 
 def _labelled_finest(example: Example) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

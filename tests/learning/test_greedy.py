@@ -15,6 +15,7 @@ from anyscene.learning.proposals.advancing import Crowd
 from anyscene.learning.proposals.greedy import (
     GreedySettings,
     Proposal,
+    Sources,
     Step,
     fit_chains,
     greedy_course,
@@ -80,14 +81,14 @@ def test_a_line_knows_nothing_of_the_fold_that_it_leaves_out(crowd):
     out = 1
     examples = tuple(wrong(e) if f == out else e for e, f in zip(crowd.examples, crowd.folds, strict=True))
     misled = replace(crowd, examples=examples)
-    layout, sources = layout_of(crowd.corpus), (PARENT_BELIEF, *range(len(SETS)))
+    layout, sources = layout_of(crowd.corpus), Sources((PARENT_BELIEF, *range(len(SETS))))
     fitted = []
     for images in (crowd, misled):
         lines = images.start()
         for _ in range(2):
             lines = take(images, lines, Step(Split(0.0)))
         random = np.random.default_rng(0)
-        fitted.append(fit_chains(images, lines, sources, (), layout, SETTINGS, random))
+        fitted.append(fit_chains(images, lines, sources, layout, SETTINGS, random))
     np.testing.assert_array_equal(fitted[0][out].value, fitted[1][out].value)
     assert not np.array_equal(fitted[0][-1].value, fitted[1][-1].value)
 
@@ -105,15 +106,15 @@ def test_rows_are_active_leaves_and_weigh_one_on_average(crowd):
 
 def test_chains_with_a_new_set_look_at_it(crowd):
     lines = take(crowd, crowd.start(), Step(Split(0.0)))
-    layout = layout_of(crowd.corpus)
+    layout, every = layout_of(crowd.corpus), tuple(range(len(SETS)))
     random = np.random.default_rng(0)
     for new in range(len(SETS)):
-        for chain in fit_chains(crowd, lines, range(len(SETS)), (new,), layout, SETTINGS, random):
+        for chain in fit_chains(crowd, lines, Sources(every, (new,)), layout, SETTINGS, random):
             assert chain.sets_of(1, len(SETS))[new]
 
 
 def proposed(gain, cost, waste=0.2):
-    return Proposal(splits=(), sources=(), new=(), gain=gain, cost=cost, waste=waste)
+    return Proposal(splits=(), sources=Sources(()), gain=gain, cost=cost, waste=waste)
 
 
 def test_a_plan_shows_something_early_where_the_large_step_is_far():

@@ -11,6 +11,8 @@ fitted to that undo it (docs/research/2026-11-18-staircase.md).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,24 +34,16 @@ def folds_of_runs(count: int) -> NDArray[np.int64]:
     return np.asarray(np.arange(count) * (FOLDS * RUNS) // max(count, 1) % FOLDS)
 
 
-def gain_on_fold(
-    leaves: LeafRows,
-    judge: int,
+def loss_after(
+    fitted: LeafRows,
+    judged: LeafRows,
     columns: Columns,
     trees: int,
     settings: BoostingSettings,
     random: np.random.Generator,
 ) -> float:
-    """Share of the cross-entropy on one fold that trees fitted to the others take off."""
-    fitted, judged = leaves.rows(leaves.fold != judge), leaves.rows(leaves.fold == judge)
-    share = leaves.share[leaves.fold == judge]
-    before = _cross_entropy(judged.truth, judged.belief, share)
-    for tree in boost(fitted, trees, settings, random, columns=columns):
-        tree.apply(judged)
-    return 1 - _cross_entropy(judged.truth, judged.belief, share) / max(before, 1e-12)
-
-
-def _cross_entropy(
-    truth: NDArray[np.float32], belief: NDArray[np.float32], share: NDArray[np.float32]
-) -> float:
-    return float(share @ -np.einsum("ik,ik->i", truth, np.log(belief)))
+    """The cross-entropy of some leaves after trees that were fitted to others."""
+    rows = judged.rows()
+    for tree in boost(fitted.rows(), trees, settings, random, columns=columns):
+        tree.apply(rows)
+    return replace(judged, belief=rows.belief).cross_entropy

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.learners.binning import MAX_BINS, Bins
+from anyscene.learning.learners.blending import Blend, fit_blend
 from anyscene.learning.learners.boosting import Rows
 from anyscene.model.chain import PARENT_BELIEF
 from anyscene.model.state import State
@@ -49,7 +50,8 @@ class LeafRows:
 
     binned : uint8[n, D], columns as in a `Layout`. truth, belief : float32[n, C].
     share : float32[n], the leaf's share of its image's labelled pixels, larger where leaves were left out.
-    fold : int64[n], of its image.
+    fold : int64[n], of its image. chances : what parents' beliefs and every set that speaks of classes give
+    each class, float32[n, C], by source.
     """
 
     binned: NDArray[np.uint8]
@@ -57,6 +59,7 @@ class LeafRows:
     belief: NDArray[np.float32]
     share: NDArray[np.float32]
     fold: NDArray[np.int64]
+    chances: Mapping[int, NDArray[np.float32]]
 
     @cached_property
     def weight(self) -> NDArray[np.float32]:
@@ -64,9 +67,34 @@ class LeafRows:
         weight = self.share**WEIGHT_POWER
         return np.asarray(weight / max(float(weight.mean()), 1e-12), np.float32)
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Rows:
-        """Some of the leaves, with beliefs of their own to change."""
-        return Rows(self.binned[chosen], self.truth[chosen], self.belief[chosen], self.weight[chosen])
+    @property
+    def cross_entropy(self) -> float:
+        """The rows' part in that of all images."""
+        return float(self.share @ -np.einsum("ik,ik->i", self.truth, np.log(self.belief)))
+
+    def some(self, chosen: NDArray[np.bool_]) -> LeafRows:
+        """Some of the leaves."""
+        return LeafRows(
+            self.binned[chosen],
+            self.truth[chosen],
+            self.belief[chosen],
+            self.share[chosen],
+            self.fold[chosen],
+            {source: chances[chosen] for source, chances in self.chances.items()},
+        )
+
+    def blend(self, sources: Sequence[int], prior: NDArray[np.float32]) -> Blend:
+        """Fit a blend of sources that speak of classes."""
+        chances = [self.chances[source] for source in sources]
+        return fit_blend(self.truth, self.share, chances, prior, rare_power=0.0)
+
+    def blended(self, blend: Blend, sources: Sequence[int]) -> LeafRows:
+        """The leaves after a blend."""
+        return replace(self, belief=blend.beliefs([self.chances[source] for source in sources]))
+
+    def rows(self) -> Rows:
+        """The leaves as rows to fit trees to, with beliefs of their own to change."""
+        return Rows(self.binned, self.truth, self.belief.copy(), self.weight)
 
 
 def draw_leaves(
@@ -81,13 +109,20 @@ def draw_leaves(
     active = sum(int(np.count_nonzero(state.active)) for state in states)
     keep = min(1.0, most / max(active, 1))
     tables, masses, beliefs, counts = [], [], [], []
+    speaking = [source for source, name in enumerate(corpus.sets) if name in corpus.speaking]
+    chances: dict[int, list[NDArray[np.float32]]] = {source: [] for source in (PARENT_BELIEF, *speaking)}
     for example, state in zip(examples, states, strict=True):
         mass = example.truth.mass[state.leaves]
         chosen = state.active & (mass.sum(axis=1) > 0)
         if keep < 1:
             chosen &= random.random(len(chosen)) < keep
         nodes = state.leaves[chosen]
-        parents = BELIEF_BINS.apply(state.parent_belief[chosen].reshape(-1, 1)).reshape(-1, corpus.classes)
+        parent_belief = state.parent_belief[chosen]
+        parents = BELIEF_BINS.apply(parent_belief.reshape(-1, 1)).reshape(-1, corpus.classes)
+        chances[PARENT_BELIEF].append(parent_belief)
+        for source in speaking:
+            said = example.evidence.class_scores(corpus.sets[source], nodes, corpus.classes)
+            chances[source].append(said)
         tables.append(np.hstack([parents, *(example.evidence.features[name][nodes] for name in corpus.sets)]))
         masses.append(mass[chosen])
         beliefs.append(state.belief[chosen])
@@ -100,4 +135,5 @@ def draw_leaves(
         belief=np.concatenate(beliefs),
         share=(share / keep).astype(np.float32),
         fold=np.repeat(folds, counts),
+        chances={source: np.concatenate(parts) for source, parts in chances.items()},
     )

@@ -18,8 +18,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.learning.corpus import Corpus
 from anyscene.learning.learners.boosting import BoostingSettings, Columns, boost
-from anyscene.learning.learners.cross_fit import gain_on_fold
+from anyscene.learning.learners.cross_fit import loss_after
 from anyscene.learning.learners.leaves import Layout, draw_leaves, layout_of
 from anyscene.learning.learners.weak_learners import flatten
 from anyscene.learning.proposals.advancing import Crowd, Lines, Measured
@@ -75,16 +76,24 @@ class GreedySettings:
 
 
 @dataclass(frozen=True)
+class Sources:
+    """What a bundle looks at. new : the sets not in hand. blended : what its first learner blends, if any."""
+
+    every: tuple[int, ...]
+    new: tuple[int, ...] = ()
+    blended: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Proposal:
-    """Some splits, then a bundle that looks at some sources; `new` are the sets among them not in hand.
+    """Some splits, then a bundle.
 
     gain : foretold drop of the loss. cost : milliseconds spent when it is done.
     waste : those of them that do not serve finer steps: applying trees to these very leaves.
     """
 
     splits: tuple[Split, ...]
-    sources: tuple[int, ...]
-    new: tuple[int, ...]
+    sources: Sources
     gain: float
     cost: float
     waste: float
@@ -165,7 +174,7 @@ def _best_steps(
         after = lines
         for split in proposal.splits:
             after = take(crowd, after, Step(split))
-        chains = fit_chains(crowd, after, proposal.sources, proposal.new, layout, settings, random)
+        chains = fit_chains(crowd, after, proposal.sources, layout, settings, random)
         judged = crowd.judged(after)
         helped = False
         for size in settings.sizes:
@@ -215,35 +224,49 @@ def planned_area(way: Sequence[Proposal], horizon: float) -> float:
 def fit_chains(
     crowd: Crowd,
     lines: Lines,
-    sources: Sequence[int],
-    new: Sequence[int],
+    sources: Sources,
     layout: Layout,
     settings: GreedySettings,
     random: np.random.Generator,
 ) -> tuple[Chain, ...]:
-    """Fit the largest bundle to the active leaves along every line, each to the images it learns from."""
-    columns = _columns(layout, sources, new)
+    """Fit the largest bundle to the active leaves along every line, each to the images it learns from.
+
+    A blend is fitted to states that do not know their images: elsewhere parents' beliefs look better than
+    they are on new ones, and a blend would trust them rather than a set that has just come.
+    """
+    corpus, columns, judged = crowd.corpus, _columns(layout, sources), crowd.judged(lines)
     chains = []
     for line, states in enumerate(lines):
-        own = np.flatnonzero(crowd.fitted(line))
-        leaves = draw_leaves(
-            crowd.corpus,
-            [crowd.examples[i] for i in own],
-            [states[i] for i in own],
-            crowd.folds[own],
-            settings.samples,
-            random,
-        )
-        every = np.ones(len(leaves.fold), np.bool_)
-        trees = boost(leaves.rows(every), max(settings.sizes), settings.boosting, random, columns=columns)
-        chains.append(flatten(None, (), trees, layout.inputs, crowd.corpus.classes))
+        own = np.flatnonzero(crowd.fitted(line)).tolist()
+        examples, folds = [crowd.examples[i] for i in own], crowd.folds[own]
+        leaves = draw_leaves(corpus, examples, [states[i] for i in own], folds, settings.samples, random)
+        blend = None
+        if sources.blended:
+            unseen = [judged[i] for i in own]
+            fresh = draw_leaves(corpus, examples, unseen, folds, settings.samples, random)
+            blend = fresh.blend(sources.blended, corpus.prior)
+            leaves = leaves.blended(blend, sources.blended)
+        trees = boost(leaves.rows(), max(settings.sizes), settings.boosting, random, columns=columns)
+        chains.append(flatten(blend, sources.blended, trees, layout.inputs, corpus.classes))
     return tuple(chains)
 
 
-def _columns(layout: Layout, sources: Sequence[int], new: Sequence[int]) -> Columns:
+def _columns(layout: Layout, sources: Sources) -> Columns:
     """The columns of these sources; trees that bring new sets must make their first cut in them."""
-    every = layout.columns_of(sources)
-    return Columns(every, layout.columns_of(new) if new else every)
+    every = layout.columns_of(sources.every)
+    return Columns(every, layout.columns_of(sources.new) if sources.new else every)
+
+
+def sources_of(corpus: Corpus, in_hand: Sequence[int], new: tuple[int, ...], after_split: bool) -> Sources:
+    """What a bundle looks at: parents' beliefs, the sets in hand, and new ones.
+
+    A blend makes beliefs anew, from those of the parents and the sets that speak of classes. So it comes
+    first where such a set is new, and after a split, when leaves believe what their parents do.
+    """
+    speaking = [s for s in (*in_hand, *new) if corpus.sets[s] in corpus.speaking]
+    is_blended = bool(speaking) and (after_split or not set(speaking).isdisjoint(new))
+    blended = (PARENT_BELIEF, *speaking) if is_blended else ()
+    return Sources((PARENT_BELIEF, *in_hand, *new), new, blended)
 
 
 def _openings(
@@ -279,32 +302,38 @@ def _screen(
 ) -> list[Proposal]:
     """Try the sets in hand alone, and with each of the others, by small trees that must look at it."""
     leaves = draw_leaves(crowd.corpus, crowd.examples, after, crowd.folds, settings.screening_samples, random)
-    if not np.any(leaves.fold == judge) or not np.any(leaves.fold != judge):
+    fitted, judged = leaves.some(leaves.fold != judge), leaves.some(leaves.fold == judge)
+    if not len(fitted.fold) or not len(judged.fold):
         return []
     boosting = replace(settings.boosting, depth=SCREENED_DEPTH)
     before, opened = crowd.measure(states), crowd.measure(after)
     unseen = [image for image, fold in enumerate(crowd.folds) if fold == judge]
     active = float(np.mean([_active_cross_entropy(after[i], crowd.examples[i].truth.mass) for i in unseen]))
-    in_hand = (PARENT_BELIEF, *np.flatnonzero(states[0].in_hand.any(axis=1)).tolist())
-    others = [s for s in range(len(crowd.corpus.sets)) if s not in in_hand]
+    corpus = crowd.corpus
+    in_hand = np.flatnonzero(states[0].in_hand.any(axis=1)).tolist()
+    others = [s for s in range(len(corpus.sets)) if s not in in_hand]
 
     trees = max(settings.sizes)
     waste = crowd.costs.step + _applying(crowd, after, trees)
 
     def proposal(new: tuple[int, ...]) -> Proposal:
-        sources = (*in_hand, *new)
-        columns = _columns(layout, sources, new)
-        share = gain_on_fold(leaves, judge, columns, trees, boosting, random)
+        sources = sources_of(corpus, in_hand, new, bool(splits))
+        columns = _columns(layout, sources)
+        starts = fitted, judged
+        if sources.blended:
+            blend = judged.blend(sources.blended, corpus.prior)
+            starts = fitted.blended(blend, sources.blended), judged.blended(blend, sources.blended)
+        share = 1 - loss_after(*starts, columns, trees, boosting, random) / max(judged.cross_entropy, 1e-12)
         gain = share * active + settings.alpha * (before.impurity - opened.impurity)
-        cost = opened.cost + waste + _extracting(crowd, after, sources)
-        return Proposal(splits, sources, new, gain, cost, waste)
+        cost = opened.cost + waste + _extracting(crowd, after, sources.every)
+        return Proposal(splits, sources, gain, cost, waste)
 
     found = [proposal((new,)) for new in others]
     if settings.far_sighted:
-        rates = {one.new[0]: one.gain / (one.cost - before.cost) for one in found}
+        rates = {one.sources.new[0]: one.gain / (one.cost - before.cost) for one in found}
         best = sorted(rates, key=lambda new: -rates[new])[:MOST_NEW]
         found += [proposal(tuple(best[:count])) for count in range(2, len(best) + 1)]
-    return [proposal(()), *found] if len(in_hand) > 1 else found
+    return [proposal(()), *found] if in_hand else found
 
 
 def _active_cross_entropy(state: State, mass: NDArray[np.float32]) -> float:
