@@ -21,6 +21,7 @@ from anyscene.learning.proposals.greedy import (
     greedy_course,
     plan,
     planned_area,
+    sources_of,
     take,
 )
 from anyscene.model.actions import Split, Update
@@ -111,6 +112,44 @@ def test_chains_with_a_new_set_look_at_it(crowd):
     for new in range(len(SETS)):
         for chain in fit_chains(crowd, lines, Sources(every, (new,)), layout, SETTINGS, random):
             assert chain.sets_of(1, len(SETS))[new]
+
+
+@pytest.fixture(scope="module")
+def spoken_to(crowd):
+    """The same images, where the second set tells every class but for some noise."""
+    random = np.random.default_rng(0)
+
+    def with_scores(example):
+        mass = example.truth.mass
+        share = mass / np.maximum(mass.sum(axis=1, keepdims=True), 1e-9) + random.exponential(0.3, mass.shape)
+        scores = {SETS[1]: (share / share.sum(axis=1, keepdims=True)).astype(np.float32)}
+        return replace(example, evidence=replace(example.evidence, scores=scores))
+
+    corpus = replace(crowd.corpus, speaking=frozenset({SETS[1]}))
+    return replace(crowd, corpus=corpus, examples=tuple(map(with_scores, crowd.examples)))
+
+
+def test_a_blend_comes_where_a_set_that_speaks_is_new_or_leaves_are(spoken_to):
+    corpus = spoken_to.corpus
+    assert sources_of(corpus, [0], (1,), after_split=False).blended == (PARENT_BELIEF, 1)
+    assert sources_of(corpus, [0, 1], (), after_split=True).blended == (PARENT_BELIEF, 1)
+    assert sources_of(corpus, [0, 1], (), after_split=False).blended == ()
+    assert sources_of(corpus, [0], (), after_split=True).blended == ()
+
+
+def test_a_blend_does_not_trust_beliefs_that_know_their_images(spoken_to):
+    lines = take(spoken_to, spoken_to.start(), Step(Split(0.0)))
+    random = np.random.default_rng(0)
+    for line, states in enumerate(lines):
+        for image, knows in enumerate(spoken_to.fitted(line)):
+            truth = spoken_to.examples[image].truth.mass[states[image].leaves] + 1e-3
+            belief = truth if knows else random.exponential(1.0, truth.shape)
+            belief = (belief / belief.sum(axis=1, keepdims=True)).astype(np.float32)
+            states[image] = replace(states[image], parent_belief=belief)
+    sources = sources_of(spoken_to.corpus, [0], (1,), after_split=True)
+    for chain in fit_chains(spoken_to, lines, sources, layout_of(spoken_to.corpus), SETTINGS, random):
+        parents, said = chain.blend_weight
+        assert said > 0.3 > parents
 
 
 def proposed(gain, cost, waste=0.2):
