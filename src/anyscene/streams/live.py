@@ -25,7 +25,7 @@ from anyscene.streams.workers import StampedWorker, ThreadWorker, Worker
 WARM_UP_SIZE = (360, 480)
 """Of the noise that a stream is tried out with before its first frame."""
 
-USUAL_DOUBT = 0.36
+USUAL_DOUBT = 0.3
 """Models without a stream policy look again where beliefs are doubted more: after three or four looks at what
 does not move they are doubted less."""
 

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from anyscene.streams.motion import Motion, move
 
-KEEP = 0.5
-"""How much of its trust older evidence keeps when newer comes, so that trust never grows beyond 2."""
+KEEP = 0.7
+"""How much of its trust older evidence keeps when newer comes, so that trust has a limit."""
+
+SETTLED_DOUBT = 1 / (1 + 1 / (1 - KEEP))
+"""How much beliefs are doubted after many looks at what does not move: they lack nothing."""
 
 LEAST_TRUST = 0.02
 """Where trust is lower, labels would be noise: beliefs keep at least so much of their strength."""
@@ -73,5 +76,5 @@ def entropy(memory: Memory) -> float:
 
 
 def doubt(memory: Memory) -> float:
-    """How little the beliefs are trusted on the whole, from 1 for nothing known down to 1/3."""
+    """How little the beliefs are trusted on the whole, from 1 for nothing known down to SETTLED_DOUBT."""
     return float((1 / (1 + memory.trust)).mean())

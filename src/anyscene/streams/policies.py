@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.policy.stream_section import StreamSection
+from anyscene.streams.memory import SETTLED_DOUBT
 
 NOTHING = 0
 """The action that leaves beliefs as they are; action k is the k-th look, from the coarsest to the finest."""
 
 NEVER = 1_000
 """Frames since the last look where there was none: every period has passed."""
-
-SETTLED_DOUBT = 1 / 3
-"""How much beliefs are doubted (`memory.doubt`) after many looks at what does not move: they lack nothing."""
 
 
 @dataclass(frozen=True)
