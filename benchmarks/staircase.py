@@ -28,7 +28,8 @@ from anyscene.learning.learners.boosting import Rows, boost
 from anyscene.learning.learners.cross_fit import folds_of_runs
 from anyscene.learning.learners.leaves import draw_leaves, layout_of
 from anyscene.learning.proposals.advancing import Crowd, Measured
-from anyscene.learning.proposals.greedy import GreedySettings, Sources, Step, fit_chains, greedy_course, take
+from anyscene.learning.proposals.greedy import GreedySettings, Step, fit_chains, greedy_course, take
+from anyscene.learning.proposals.sources import Sources
 from anyscene.model.action_costs import ActionCosts
 from anyscene.model.actions import Split, Update
 from anyscene.model.chain import PARENT_BELIEF
@@ -232,7 +233,7 @@ def prepare(dataset: DataSet, fitted: str, judged: str) -> Task:
     others = [extract(scene, banks.whole, classes, cache) for scene in chosen]
     bins = fit_corpus_bins(extracts)
     fit, jury = (tuple(to_example(e, bins, ()) for e in group) for group in (extracts, others))
-    corpus = Corpus(fit, (), PAPER_SETS, frozenset(), (), bins, classes, LAYERS)
+    corpus = Corpus(fit, (), PAPER_SETS, frozenset(), (), (), bins, classes, LAYERS)
     frame = working_frame(scenes.image(len(scenes) // 2))
     costs = measure_costs(banks.whole, dataset)
     return Task(corpus, jury, price_actions(banks.whole, frame, costs, branching([e.tree for e in extracts])))

@@ -154,4 +154,5 @@ def learnable_corpus(worlds):
     for i, world in enumerate(worlds):
         binned = {name: bins[name].apply(world.evidence.features[name]) for name in SETS}
         examples.append(Example(str(i), ArrayEvidence(world.evidence.tree, binned), world.truth))
-    return Corpus(tuple(examples[10:]), tuple(examples[:10]), SETS, frozenset(), (), bins, CLASSES, LAYERS)
+    fit, held_out = tuple(examples[10:]), tuple(examples[:10])
+    return Corpus(fit, held_out, SETS, frozenset(), (), (), bins, CLASSES, LAYERS)

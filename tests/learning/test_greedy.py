@@ -15,15 +15,14 @@ from anyscene.learning.proposals.advancing import Crowd
 from anyscene.learning.proposals.greedy import (
     GreedySettings,
     Proposal,
-    Sources,
     Step,
     fit_chains,
     greedy_course,
     plan,
     planned_area,
-    sources_of,
     take,
 )
+from anyscene.learning.proposals.sources import Sources, choices_of_sources
 from anyscene.model.actions import Split, Update
 from anyscene.model.chain import PARENT_BELIEF
 from anyscene.model.loss import Truth
@@ -125,16 +124,16 @@ def spoken_to(crowd):
         scores = {SETS[1]: (share / share.sum(axis=1, keepdims=True)).astype(np.float32)}
         return replace(example, evidence=replace(example.evidence, scores=scores))
 
-    corpus = replace(crowd.corpus, speaking=frozenset({SETS[1]}))
+    corpus = replace(crowd.corpus, speaking=frozenset({SETS[1]}), networks=(1,))
     return replace(crowd, corpus=corpus, examples=tuple(map(with_scores, crowd.examples)))
 
 
-def test_a_blend_comes_where_a_set_that_speaks_is_new_or_leaves_are(spoken_to):
+def test_a_network_is_blended_and_trees_come_no_more(spoken_to):
     corpus = spoken_to.corpus
-    assert sources_of(corpus, [0], (1,), after_split=False).blended == (PARENT_BELIEF, 1)
-    assert sources_of(corpus, [0, 1], (), after_split=True).blended == (PARENT_BELIEF, 1)
-    assert sources_of(corpus, [0, 1], (), after_split=False).blended == ()
-    assert sources_of(corpus, [0], (), after_split=True).blended == ()
+    before = choices_of_sources(corpus, [0], after_split=False)
+    assert before == [Sources((PARENT_BELIEF, 0)), Sources((PARENT_BELIEF, 1), (1,), blends=True)]
+    assert choices_of_sources(corpus, [0, 1], after_split=True) == [Sources((PARENT_BELIEF, 1), blends=True)]
+    assert choices_of_sources(corpus, [0, 1], after_split=False) == []
 
 
 def test_a_blend_does_not_trust_beliefs_that_know_their_images(spoken_to):
@@ -146,7 +145,7 @@ def test_a_blend_does_not_trust_beliefs_that_know_their_images(spoken_to):
             belief = truth if knows else random.exponential(1.0, truth.shape)
             belief = (belief / belief.sum(axis=1, keepdims=True)).astype(np.float32)
             states[image] = replace(states[image], parent_belief=belief)
-    sources = sources_of(spoken_to.corpus, [0], (1,), after_split=True)
+    sources = Sources((PARENT_BELIEF, 1), (1,), blends=True)
     for chain in fit_chains(spoken_to, lines, sources, layout_of(spoken_to.corpus), SETTINGS, random):
         parents, said = chain.blend_weight
         assert said > 0.3 > parents

@@ -13,6 +13,7 @@ from anyscene.marks import is_ours
 from anyscene.policy.stream_section import FEATURES, SUFFIX, StreamSection, write_section
 from anyscene.streams.live import policy_of
 from anyscene.streams.looks import looks_of, rungs_to_look_by
+from anyscene.streams.memory import SETTLED_DOUBT
 from anyscene.streams.policies import (
     NOTHING,
     DoubtThreshold,
@@ -71,7 +72,7 @@ def test_a_fixed_period_looks_when_it_is_due():
 
 def test_the_learned_policy_looks_more_closely_the_more_is_doubted():
     policy = learned((0.04,), (0.0,))
-    choices = [policy.choose(situation(doubted=doubted)) for doubted in (0.43, 0.52, 0.93)]
+    choices = [policy.choose(situation(doubted=SETTLED_DOUBT + lacking)) for lacking in (0.1, 0.19, 0.6)]
     assert choices == [NOTHING, 1, 2]
 
 
@@ -79,8 +80,8 @@ def test_a_lower_income_means_a_higher_price():
     policy = learned()
     assert policy.price(1.5) == 0.002
     assert policy.price(0.25) == 0.2
-    assert policy.choose(situation(income=1.5, doubted=0.9)) == 2
-    assert policy.choose(situation(income=0.25, doubted=0.9)) == NOTHING
+    assert policy.choose(situation(income=1.5, doubted=SETTLED_DOUBT + 0.5)) == 2
+    assert policy.choose(situation(income=0.25, doubted=SETTLED_DOUBT + 0.5)) == NOTHING
 
 
 def test_the_oracle_goes_by_what_is_true():
@@ -148,7 +149,7 @@ def test_a_policy_for_other_looks_is_not_followed(engine):
 
 
 def test_where_nothing_moves_and_all_is_known_no_look_gains_anything():
-    settled = situation(moved=0.0, doubted=1 / 3, age_ms=5_000.0)
+    settled = situation(moved=0.0, doubted=SETTLED_DOUBT, age_ms=5_000.0)
     assert not settled.features.any()
     assert learned((1e-9,), (0.0,)).choose(settled) == NOTHING
 

@@ -28,13 +28,15 @@ class Corpus:
     """Images to learn from; `held_out` judges when to stop and what to keep, and is never fitted to.
 
     sets : names of the feature sets in use. speaking : those that give class probabilities themselves.
-    ladder : those whose maps show detail within leaves, from coarse to fine. bins : where columns were cut.
+    networks : those that are a network's scores, from coarse to fine. ladder : the networks, where their maps
+    show detail within leaves. bins : where columns were cut.
     """
 
     fit: tuple[Example, ...]
     held_out: tuple[Example, ...]
     sets: tuple[str, ...]
     speaking: frozenset[str]
+    networks: tuple[int, ...]
     ladder: tuple[int, ...]
     bins: Mapping[str, Bins]
     classes: int

@@ -73,12 +73,14 @@ def build_corpus(
     examples = [to_example(extracted, bins, speaking) for extracted in extracts]
     fitted = tuple(e for e, held in zip(examples, held_out, strict=True) if not held)
     apart = tuple(e for e, held in zip(examples, held_out, strict=True) if held)
+    networks = tuple(tuple(bins).index(name) for name in rungs)
     corpus = Corpus(
         fit=fitted,
         held_out=apart or tuple(examples[:: -(-len(examples) // MOST_JUDGES)]),
         sets=tuple(bins),
         speaking=speaking,
-        ladder=tuple(tuple(bins).index(name) for name in rungs) if config.detail else (),
+        networks=networks,
+        ladder=networks if config.detail else (),
         bins=bins,
         classes=len(data.classes),
         layer_count=LAYERS,

@@ -50,8 +50,8 @@ class LeafRows:
 
     binned : uint8[n, D], columns as in a `Layout`. truth, belief : float32[n, C].
     share : float32[n], the leaf's share of its image's labelled pixels, larger where leaves were left out.
-    fold : int64[n], of its image. chances : what parents' beliefs and every set that speaks of classes give
-    each class, float32[n, C], by source.
+    fold : int64[n], of its image. chances : what parents' beliefs and every network give each class,
+    float32[n, C], by source.
     """
 
     binned: NDArray[np.uint8]
@@ -109,8 +109,7 @@ def draw_leaves(
     active = sum(int(np.count_nonzero(state.active)) for state in states)
     keep = min(1.0, most / max(active, 1))
     tables, masses, beliefs, counts = [], [], [], []
-    speaking = [source for source, name in enumerate(corpus.sets) if name in corpus.speaking]
-    chances: dict[int, list[NDArray[np.float32]]] = {source: [] for source in (PARENT_BELIEF, *speaking)}
+    chances: dict[int, list[NDArray[np.float32]]] = {s: [] for s in (PARENT_BELIEF, *corpus.networks)}
     for example, state in zip(examples, states, strict=True):
         mass = example.truth.mass[state.leaves]
         chosen = state.active & (mass.sum(axis=1) > 0)
@@ -120,7 +119,7 @@ def draw_leaves(
         parent_belief = state.parent_belief[chosen]
         parents = BELIEF_BINS.apply(parent_belief.reshape(-1, 1)).reshape(-1, corpus.classes)
         chances[PARENT_BELIEF].append(parent_belief)
-        for source in speaking:
+        for source in corpus.networks:
             said = example.evidence.class_scores(corpus.sets[source], nodes, corpus.classes)
             chances[source].append(said)
         tables.append(np.hstack([parents, *(example.evidence.features[name][nodes] for name in corpus.sets)]))

@@ -18,12 +18,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.learning.corpus import Corpus
 from anyscene.learning.learners.boosting import BoostingSettings, Columns, boost
 from anyscene.learning.learners.cross_fit import loss_after
 from anyscene.learning.learners.leaves import Layout, draw_leaves, layout_of
 from anyscene.learning.learners.weak_learners import flatten
 from anyscene.learning.proposals.advancing import Crowd, Lines, Measured
+from anyscene.learning.proposals.sources import Sources, choices_of_sources
 from anyscene.model.actions import Action, Split, Update
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.state import State
@@ -73,15 +73,6 @@ class GreedySettings:
             depth=4, shrinkage=0.2, regularisation=50.0, least_curvature=60.0, column_share=0.1
         )
     )
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What a bundle looks at. new : the sets not in hand. blended : what its first learner blends, if any."""
-
-    every: tuple[int, ...]
-    new: tuple[int, ...] = ()
-    blended: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -177,7 +168,7 @@ def _best_steps(
         chains = fit_chains(crowd, after, proposal.sources, layout, settings, random)
         judged = crowd.judged(after)
         helped = False
-        for size in settings.sizes:
+        for size in (1,) if proposal.sources.blends else settings.sizes:
             reached = crowd.measure(crowd.update(judged, [chains[fold] for fold in crowd.folds], size))
             if before.cross_entropy - reached.cross_entropy < least:
                 continue
@@ -232,22 +223,21 @@ def fit_chains(
     """Fit the largest bundle to the active leaves along every line, each to the images it learns from.
 
     A blend is fitted to states that do not know their images: elsewhere parents' beliefs look better than
-    they are on new ones, and a blend would trust them rather than a set that has just come.
+    they are on new ones, and a blend would trust them rather than a network that has just come.
     """
     corpus, columns, judged = crowd.corpus, _columns(layout, sources), crowd.judged(lines)
     chains = []
     for line, states in enumerate(lines):
         own = np.flatnonzero(crowd.fitted(line)).tolist()
-        examples, folds = [crowd.examples[i] for i in own], crowd.folds[own]
-        leaves = draw_leaves(corpus, examples, [states[i] for i in own], folds, settings.samples, random)
-        blend = None
-        if sources.blended:
-            unseen = [judged[i] for i in own]
-            fresh = draw_leaves(corpus, examples, unseen, folds, settings.samples, random)
-            blend = fresh.blend(sources.blended, corpus.prior)
-            leaves = leaves.blended(blend, sources.blended)
-        trees = boost(leaves.rows(), max(settings.sizes), settings.boosting, random, columns=columns)
-        chains.append(flatten(blend, sources.blended, trees, layout.inputs, corpus.classes))
+        fitted = [(judged if sources.blends else states)[image] for image in own]
+        examples, folds = [crowd.examples[image] for image in own], crowd.folds[own]
+        leaves = draw_leaves(corpus, examples, fitted, folds, settings.samples, random)
+        if sources.blends:
+            blend = leaves.blend(sources.every, corpus.prior)
+            chains.append(flatten(blend, sources.every, (), (), corpus.classes))
+        else:
+            trees = boost(leaves.rows(), max(settings.sizes), settings.boosting, random, columns=columns)
+            chains.append(flatten(None, (), trees, layout.inputs, corpus.classes))
     return tuple(chains)
 
 
@@ -255,18 +245,6 @@ def _columns(layout: Layout, sources: Sources) -> Columns:
     """The columns of these sources; trees that bring new sets must make their first cut in them."""
     every = layout.columns_of(sources.every)
     return Columns(every, layout.columns_of(sources.new) if sources.new else every)
-
-
-def sources_of(corpus: Corpus, in_hand: Sequence[int], new: tuple[int, ...], after_split: bool) -> Sources:
-    """What a bundle looks at: parents' beliefs, the sets in hand, and new ones.
-
-    A blend makes beliefs anew, from those of the parents and the sets that speak of classes. So it comes
-    first where such a set is new, and after a split, when leaves believe what their parents do.
-    """
-    speaking = [s for s in (*in_hand, *new) if corpus.sets[s] in corpus.speaking]
-    is_blended = bool(speaking) and (after_split or not set(speaking).isdisjoint(new))
-    blended = (PARENT_BELIEF, *speaking) if is_blended else ()
-    return Sources((PARENT_BELIEF, *in_hand, *new), new, blended)
 
 
 def _openings(
@@ -309,31 +287,35 @@ def _screen(
     before, opened = crowd.measure(states), crowd.measure(after)
     unseen = [image for image, fold in enumerate(crowd.folds) if fold == judge]
     active = float(np.mean([_active_cross_entropy(after[i], crowd.examples[i].truth.mass) for i in unseen]))
-    corpus = crowd.corpus
     in_hand = np.flatnonzero(states[0].in_hand.any(axis=1)).tolist()
-    others = [s for s in range(len(corpus.sets)) if s not in in_hand]
 
-    trees = max(settings.sizes)
-    waste = crowd.costs.step + _applying(crowd, after, trees)
-
-    def proposal(new: tuple[int, ...]) -> Proposal:
-        sources = sources_of(corpus, in_hand, new, bool(splits))
-        columns = _columns(layout, sources)
-        starts = fitted, judged
-        if sources.blended:
-            blend = judged.blend(sources.blended, corpus.prior)
-            starts = fitted.blended(blend, sources.blended), judged.blended(blend, sources.blended)
-        share = 1 - loss_after(*starts, columns, trees, boosting, random) / max(judged.cross_entropy, 1e-12)
+    def proposal(sources: Sources) -> Proposal:
+        if sources.blends:
+            trees, after_all = (
+                0,
+                judged.blended(judged.blend(sources.every, crowd.corpus.prior), sources.every),
+            )
+            left = after_all.cross_entropy
+        else:
+            trees = max(settings.sizes)
+            left = loss_after(fitted, judged, _columns(layout, sources), trees, boosting, random)
+        share = 1 - left / max(judged.cross_entropy, 1e-12)
         gain = share * active + settings.alpha * (before.impurity - opened.impurity)
+        waste = crowd.costs.step + _applying(crowd, after, trees)
         cost = opened.cost + waste + _extracting(crowd, after, sources.every)
         return Proposal(splits, sources, gain, cost, waste)
 
-    found = [proposal((new,)) for new in others]
+    found = [proposal(each) for each in choices_of_sources(crowd.corpus, in_hand, bool(splits))]
     if settings.far_sighted:
-        rates = {one.sources.new[0]: one.gain / (one.cost - before.cost) for one in found}
+        rates = {
+            one.sources.new[0]: one.gain / (one.cost - before.cost)
+            for one in found
+            if one.sources.new and not one.sources.blends
+        }
         best = sorted(rates, key=lambda new: -rates[new])[:MOST_NEW]
-        found += [proposal(tuple(best[:count])) for count in range(2, len(best) + 1)]
-    return [proposal(()), *found] if in_hand else found
+        together = [tuple(best[:count]) for count in range(2, len(best) + 1)]
+        found += [proposal(Sources((PARENT_BELIEF, *in_hand, *new), new)) for new in together]
+    return found
 
 
 def _active_cross_entropy(state: State, mass: NDArray[np.float32]) -> float:
