@@ -30,6 +30,9 @@ STILLS_OF = "0006R0"
 
 STILLS = 11
 
+SPARING = 0.34
+"""Of a full run a frame; a stream begins with one look to spend, which counts, too."""
+
 Labels = NDArray[np.int16]
 
 
@@ -131,7 +134,7 @@ def _play(live: Live, scenes: Sequence[Scene], classes: int) -> Played:
     begun = time.perf_counter()
     for turn, scene in enumerate(scenes):
         time.sleep(max(0.0, begun + turn / RATE - time.perf_counter()))
-        out = live.label(scene.image)
+        out = live.label(scene.image.copy())  # a camera's frame has just been written, too
         current = int((time.perf_counter() - begun) * RATE)
         truth = scenes[min(max(turn, current), len(scenes) - 1)].truth
         assert truth is not None
@@ -180,7 +183,7 @@ def _budgets(
         "2 ms: median time over a full run", Bar("at most", 0.1), float(np.median(quick.ms)) / full_ms
     )
     yield Figure("2 ms: late calls", Bar("at most", 0.02), quick.late, parts=quick.shown.parts())
-    with engine.live(3.0, cpu=min(1.0, 0.35 * full_ms * RATE / 1e3)) as live:
+    with engine.live(3.0, cpu=min(1.0, SPARING * full_ms * RATE / 1e3)) as live:
         sparing = _play(live, scenes, classes)
     name = "CPU at most 0.35 of a full run a frame"
     yield Figure(f"{name}: share used", Bar("at most", 0.35), sparing.cpu_ms / full_ms)
@@ -233,10 +236,11 @@ def _cuts(engine: StreamingEngine, stills: Sequence[Scene]) -> Figure:
     for _ in range(3):
         with engine.live(3.0) as live:
             for scene in stills:
-                time.sleep(1 / RATE)
                 assert scene.truth is not None
-                after.add(live.label(scene.image).labels, scene.truth)
-                alone.add(engine.label(scene.image, 3.0).labels, scene.truth)
+                time.sleep(1 / RATE)
+                after.add(live.label(scene.image.copy()).labels, scene.truth)
+                time.sleep(1 / RATE)  # the core has slept before both
+                alone.add(engine.label(scene.image.copy(), 3.0).labels, scene.truth)
             restarts = live.status.restarts
     parts = {"cut": after.parts(), "alone": alone.parts(), "restarts": restarts, "frames": len(stills)}
     name = "first frame after a cut against a single image"

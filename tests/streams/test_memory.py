@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.streams.memory import KEEP, Memory, doubt, entropy, merged, moved, shown
+from anyscene.streams.memory import KEEP, Memory, merged, moved, shown
 from anyscene.streams.motion import Motion, no_motion
 
 GRID, CLASSES = (6, 8), 3
@@ -31,14 +31,14 @@ def test_a_mixture_lies_between_what_is_mixed(seed, old, new):
 @given(trusts)
 def test_trust_settles_however_often_one_looks(first):
     held = memory(0, first)
-    for turn in range(12):
+    for turn in range(24):
         held = merged(held, memory(turn))
     assert np.allclose(held.trust, 1 / (1 - KEEP), atol=0.01)
 
 
 def test_what_is_trusted_more_decides():
     older, newer = memory(0, 0.01), memory(1, 1.0)
-    assert np.abs(merged(older, newer).scores - newer.scores).max() < 0.05
+    assert np.abs(merged(older, newer).scores - newer.scores).max() < 0.1
 
 
 def test_no_motion_changes_nothing_and_mismatch_costs_trust():
@@ -49,7 +49,7 @@ def test_no_motion_changes_nothing_and_mismatch_costs_trust():
     doubted = moved(held, Motion(still.columns, still.rows, np.full(GRID, 0.25, np.float32), 0.1))
     assert np.allclose(doubted.trust, 0.25)
     assert doubted.moved == 0.1
-    assert doubt(doubted) > doubt(held)
+    assert doubted.doubt > held.doubt
 
 
 def test_showing_never_changes_the_best_class_of_a_cell():
@@ -59,4 +59,4 @@ def test_showing_never_changes_the_best_class_of_a_cell():
 
 def test_entropy_of_beliefs_that_know_nothing_is_that_of_equal_chances():
     flat = Memory(np.zeros((*GRID, CLASSES), np.float32), np.ones(GRID, np.float32), 0.0)
-    assert np.isclose(entropy(flat), np.log(CLASSES), atol=1e-4)
+    assert np.isclose(flat.entropy, np.log(CLASSES), atol=1e-4)

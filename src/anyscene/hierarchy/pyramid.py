@@ -70,6 +70,7 @@ def next_level(shrunk: Callable[[int], NDArray[np.uint8]], stride: int) -> NDArr
 
 def quarter_of(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """The mean of each 4x4 block, uint8[ceil(h / 4), ceil(w / 4), 3]."""
-    # Nothing is written, but kernels are compiled for writeable arrays.
-    small: NDArray[np.uint8] = quarter(np.require(image, requirements=["C", "W"]))
+    fixed = np.ascontiguousarray(image).view()
+    fixed.flags.writeable = False  # images are read-only, and the kernel is compiled for one kind of array
+    small: NDArray[np.uint8] = quarter(fixed)
     return small

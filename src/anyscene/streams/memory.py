@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.streams.motion import Motion, move
+from anyscene.streams.motion import Motion, after_another, move
 
 KEEP = 0.7
 """How much of its trust older evidence keeps when newer comes, so that trust has a limit."""
@@ -34,6 +35,19 @@ class Memory:
     seen_ms: float
     moved: float = 0.0
 
+    @cached_property
+    def entropy(self) -> float:
+        """The mean entropy of the beliefs, in nats."""
+        scores = cv2.resize(self.scores, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_NEAREST)
+        chances = np.exp(scores - scores.max(axis=2, keepdims=True))
+        chances /= chances.sum(axis=2, keepdims=True)
+        return float(-(chances * np.log(np.maximum(chances, 1e-9))).sum(axis=2).mean())
+
+    @cached_property
+    def doubt(self) -> float:
+        """How little the beliefs are trusted on the whole, from 1 for nothing known down to SETTLED_DOUBT."""
+        return float((1 / (1 + self.trust)).mean())
+
 
 def memory_of(scores: NDArray[np.float32], trust: float, seen_ms: float) -> Memory:
     """What one look tells of the frame that it was taken at."""
@@ -48,6 +62,26 @@ def moved(memory: Memory, motion: Motion) -> Memory:
         memory.seen_ms,
         memory.moved + motion.speed,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """Beliefs about an earlier frame, and how the image moved since; None if it did not.
+
+    They are moved from there all at once: moved from frame to frame they would blur, and small things vanish.
+    """
+
+    known: Memory
+    since: Motion | None = None
+
+    def along(self, motion: Motion) -> Carried:
+        """The same, one frame later."""
+        return Carried(self.known, motion if self.since is None else after_another(self.since, motion))
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What is believed of the frame at hand."""
+        return self.known if self.since is None else moved(self.known, self.since)
 
 
 def merged(older: Memory | None, newer: Memory) -> Memory:
@@ -65,16 +99,3 @@ def merged(older: Memory | None, newer: Memory) -> Memory:
 def shown(memory: Memory) -> NDArray[np.float32]:
     """Log-beliefs as they are painted: what is not trusted gives way to neighbours of like colour."""
     return memory.scores * np.clip(memory.trust, LEAST_TRUST, 1.0)[..., None]
-
-
-def entropy(memory: Memory) -> float:
-    """The mean entropy of the beliefs, in nats."""
-    scores = cv2.resize(memory.scores, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_NEAREST)
-    chances = np.exp(scores - scores.max(axis=2, keepdims=True))
-    chances /= chances.sum(axis=2, keepdims=True)
-    return float(-(chances * np.log(np.maximum(chances, 1e-9))).sum(axis=2).mean())
-
-
-def doubt(memory: Memory) -> float:
-    """How little the beliefs are trusted on the whole, from 1 for nothing known down to SETTLED_DOUBT."""
-    return float((1 / (1 + memory.trust)).mean())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.hierarchy.pyramid import quarter_of
+from anyscene.streams import kernels
 
 CELL = 4
 """Side of the cells in which beliefs are kept and moved, in pixels of the working frame."""
@@ -20,6 +21,9 @@ SMALLEST_SIDE = 64
 FINEST_SCALE = 1
 """Flow is found at half the resolution of cells; at that of cells it takes four times as long and is hardly
 better."""
+
+SHADES = 64
+"""Shades of grey that are told apart where frames are compared as a whole."""
 
 STILL_LEVELS = 3.0
 """Grey levels. Cells that differ by less from how they looked before show the same thing with other noise."""
@@ -39,6 +43,12 @@ class Sight:
     def grid(self) -> tuple[int, int]:
         """Rows and columns of cells."""
         return self.greys.shape[0], self.greys.shape[1]
+
+    @cached_property
+    def shades(self) -> NDArray[np.float32]:
+        """The share of cells of each of SHADES shades, smoothed: a little more light changes it a little."""
+        counts = cv2.calcHist([self.greys], [0], None, [SHADES], [0, 256])
+        return np.asarray(cv2.blur(counts, (1, 9)), np.float32) / np.float32(self.greys.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +79,8 @@ def sight_of(frame: NDArray[np.uint8]) -> Sight:
 
 def is_still(before: Sight, after: Sight) -> bool:
     """Tell whether two frames of one size differ by noise alone."""
-    return bool(_difference(before.greys, after.greys).max() < STILL_LEVELS)
+    unlike = cv2.absdiff(before.greys, after.greys).astype(np.float32)
+    return bool(_smoothed(unlike).max() < STILL_LEVELS)
 
 
 @cache
@@ -92,16 +103,10 @@ class MotionFinder:
     def find(self, before: Sight, after: Sight) -> Motion:
         """Find where each cell of a frame lay in the one before, of the same size."""
         flow = self._flow.calc(after.greys, before.greys, None)
-        height, width = after.grid
-        still = no_motion(after.grid)
-        columns, rows = still.columns + flow[..., 0], still.rows + flow[..., 1]
-        moved = cv2.remap(before.greys, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-        unlike = _difference(np.asarray(moved), after.greys)
-        unlike *= np.float32(1 / MATCH_LEVELS)
-        match = np.float32(1) / (np.float32(1) + unlike * unlike)
-        match *= (columns >= -0.5) & (columns <= width - 0.5) & (rows >= -0.5) & (rows <= height - 0.5)
-        speed = float(cv2.magnitude(flow[..., 0], flow[..., 1]).mean()) / width
-        return Motion(columns, rows, match, speed)
+        columns, rows, unlike, match = (np.empty(after.grid, np.float32) for _ in range(4))
+        way = kernels.follow(flow, before.greys, after.greys, columns, rows, unlike)
+        kernels.match(columns, rows, _smoothed(unlike), MATCH_LEVELS, match)
+        return Motion(columns, rows, match, way / after.grid[1])
 
 
 def after_another(first: Motion, second: Motion) -> Motion:
@@ -120,6 +125,6 @@ def move(values: NDArray[np.float32], motion: Motion) -> NDArray[np.float32]:
     return np.asarray(moved, np.float32)
 
 
-def _difference(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """How far greys are apart around each cell; a mean over neighbours, so that noise counts little."""
-    return np.asarray(cv2.blur(cv2.absdiff(one, other).astype(np.float32), (3, 3)))
+def _smoothed(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A mean over neighbours, so that noise counts little."""
+    return np.asarray(cv2.blur(values, (3, 3)))

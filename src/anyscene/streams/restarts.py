@@ -6,8 +6,11 @@ import cv2
 
 from anyscene.streams.motion import Motion, MotionFinder, Sight
 
-FAR_APART = 45.0
-"""Grey levels. Cells that differ by more on average are of another scene: no camera moves so fast."""
+OTHER_SHADES = 0.2
+"""By so much the shares of shades differ in all where a frame shows another scene, however cameras move."""
+
+OTHER_LEVELS = 15.0
+"""Grey levels. Cells differ by more on average in another scene, but not in a little more light."""
 
 LEAST_MATCH = 0.6
 """Where less of the moved image than this share matches the new one, the new one shows another scene."""
@@ -18,7 +21,9 @@ LONGEST_PAUSE_MS = 1_000.0
 
 def motion_within_scene(finder: MotionFinder, before: Sight, after: Sight) -> Motion | None:
     """How a scene moved between two frames of one size; None if the later shows another scene or light."""
-    if cv2.norm(before.greys, after.greys, cv2.NORM_L1) > FAR_APART * after.greys.size:
+    if cv2.norm(before.shades, after.shades, cv2.NORM_L1) > OTHER_SHADES and (
+        cv2.norm(before.greys, after.greys, cv2.NORM_L1) > OTHER_LEVELS * after.greys.size
+    ):
         return None
     motion = finder.find(before, after)
     return motion if motion.match.mean() >= LEAST_MATCH else None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anyscene.data.clips import Clip
 from anyscene.hierarchy.pyramid import working_frame
 from anyscene.streams.looks import Looks
-from anyscene.streams.memory import Memory, doubt, entropy, memory_of, merged, moved
+from anyscene.streams.memory import Carried, Memory, memory_of, merged
 from anyscene.streams.motion import Motion, MotionFinder, Sight, is_still, no_motion, sight_of
 from anyscene.streams.policies import NEVER, NOTHING, Situation, StreamPolicy
 from anyscene.streams.restarts import motion_within_scene
@@ -81,15 +81,20 @@ def _at_cells(truth: NDArray[np.int16], grid: tuple[int, int]) -> NDArray[np.int
 class Moment:
     """A stream when a frame has come and nothing is decided about it.
 
-    at : the frame's position. memory : what is believed of it. frames : how many came since the last look.
+    at : the frame's position. carried : what is believed of it. frames : how many came since the last look.
     costs : of each action, float64[A], in units of the finest look.
     """
 
     recording: Recording
     at: int
-    memory: Memory
+    carried: Carried
     frames: int
     costs: NDArray[np.float64]
+
+    @property
+    def memory(self) -> Memory:
+        """What is believed of the frame."""
+        return self.carried.memory
 
     @cached_property
     def loss(self) -> float:
@@ -118,8 +123,8 @@ class Moment:
         return Situation(
             age_ms=self.at * self.recording.interval_ms - self.memory.seen_ms,
             moved=self.memory.moved,
-            doubted=doubt(self.memory),
-            entropy=entropy(self.memory),
+            doubted=self.memory.doubt,
+            entropy=self.memory.entropy,
             frames=self.frames,
             income=np.inf,
             costs=self.costs,
@@ -138,14 +143,14 @@ class Moment:
         if motion is None:
             return begin(self.recording, self.costs, at)
         if action == NOTHING:
-            return Moment(self.recording, at, moved(self.memory, motion), self.frames + 1, self.costs)
+            return Moment(self.recording, at, self.carried.along(motion), self.frames + 1, self.costs)
         seen = merged(self.memory, self.recording.seen(self.at, action - 1))
-        return Moment(self.recording, at, moved(seen, motion), 1, self.costs)
+        return Moment(self.recording, at, Carried(seen, motion), 1, self.costs)
 
 
 def begin(recording: Recording, costs: NDArray[np.float64], at: int = 0) -> Moment:
     """The first moment of a stream, or of a new scene: only the coarsest look fits into the call."""
-    return Moment(recording, at, recording.seen(at, 0), NEVER, costs)
+    return Moment(recording, at, Carried(recording.seen(at, 0)), NEVER, costs)
 
 
 Choice = Callable[[Moment], int]

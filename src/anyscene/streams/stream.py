@@ -16,21 +16,21 @@ from anyscene.errors import StreamError
 from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.hierarchy.pyramid import working_frame
 from anyscene.labeling import Labeling
+from anyscene.painting.cells import labels_by_cells
 from anyscene.painting.confidence import confidence_between
 from anyscene.streams.credit import Credit
 from anyscene.streams.looks import Looks
-from anyscene.streams.memory import Memory, doubt, entropy, memory_of, merged, moved, shown
+from anyscene.streams.memory import Carried, Memory, memory_of, merged, shown
 from anyscene.streams.motion import (
     SMALLEST_SIDE,
-    Motion,
     MotionFinder,
     Sight,
-    after_another,
     is_still,
     sight_of,
 )
-from anyscene.streams.policies import NEVER, NOTHING, Situation, StreamPolicy
+from anyscene.streams.policies import NOTHING, Situation, StreamPolicy
 from anyscene.streams.restarts import LONGEST_PAUSE_MS, motion_within_scene
+from anyscene.streams.scene import Pending, Scene
 from anyscene.streams.showing import labels_of
 from anyscene.streams.workers import Worker
 
@@ -38,13 +38,22 @@ USUAL_INTERVAL_MS = 66.0
 """Between frames, until some have come."""
 
 MARGIN = 1.25
-"""A look may take so many times what it usually takes, and must still leave time to paint."""
+"""A look may take so many times what it usually takes."""
+
+PAINTING_MARGIN = 1.1
+"""Painting along outlines may; it takes much the same each time."""
+
+PLAIN_MS = 0.3
+"""What must be left for labels at least: those of whole cells."""
 
 EASE = 4.0
 """Where the account is full, a policy may spend so many times what comes in."""
 
 SAVED_UP_MS = 100.0
 """CPU time that can be saved up for later, or what two looks at the finest size take if that is more."""
+
+FADING = 0.998
+"""What is too dear is believed to cost a little less each time, so that it is tried again at some time."""
 
 LEARNING_RATE = 0.1
 """How much the newest time of a step counts in what it usually takes."""
@@ -69,45 +78,6 @@ class Arrival:
         """Whether the frame is large enough to find motion in."""
         height, width, _ = self.frame.shape
         return bool(min(height, width) >= SMALLEST_SIDE)
-
-
-@dataclass(frozen=True, eq=False)
-class Pending:
-    """A look under way: at which frame, and how the image moved since. motion : None if it did not."""
-
-    look: int
-    seen_ms: float
-    expected_ms: float
-    motion: Motion | None = None
-
-
-@dataclass(eq=False)
-class Scene:
-    """What is kept of the scene in sight; another scene begins with an empty one.
-
-    shape : of its frames. memory : what is believed. sight : of the last frame that beliefs were moved to.
-    frames : how many came since the last look. painted : the labels that were shown last, and of what.
-    """
-
-    shape: tuple[int, ...] = ()
-    memory: Memory | None = None
-    sight: Sight | None = None
-    pending: Pending | None = None
-    frames: int = NEVER
-    painted: tuple[Memory, NDArray[np.int16]] | None = None
-
-    def learn(self, newer: Memory) -> None:
-        """Take in what a look at the frame in sight has told."""
-        self.memory = merged(self.memory, newer)
-
-    def move(self, motion: Motion) -> None:
-        """Take beliefs, and what a look under way will tell, along to the next frame."""
-        if self.memory is not None:
-            self.memory = moved(self.memory, motion)
-        if self.pending is not None:
-            before = self.pending.motion
-            since = motion if before is None else after_another(before, motion)
-            self.pending = replace(self.pending, motion=since)
 
 
 @dataclass
@@ -182,19 +152,24 @@ class Stream:
         self._follow(arrival)
         if failure is not None:
             raise failure
-        # A new scene is worth the finest look or is labelled alone: that tells more than a coarser look.
-        useful = range(len(self._looks)) if self._scene.memory else [len(self._looks) - 1]
-        hurries = not any(self._fits(look, clock) for look in useful)
-        left_to_do = NOTHING if hurries else self._decide(arrival)
+        looks = range(len(self._looks)) if arrival.can_be_followed else ()
+        is_new = self._scene.carried is None
+        if is_new:
+            any(self._look_now(arrival, look) for look in reversed(looks))
+        # Where no look fits before the labels, they need not wait for a decision on what is done after them.
+        early = not is_new and any(self._fits(look, clock) for look in looks)
+        wanted = self._choose(arrival) if early else NOTHING
+        if wanted != NOTHING and self._look_now(arrival, wanted - 1):
+            wanted = NOTHING
         labeling = self._labeling(arrival, confidence)
-        if hurries:  # labels need not wait for a decision on what is done after them
-            left_to_do = self._decide(arrival)
+        if looks and not early:
+            wanted = self._choose(arrival)
         call_ms = (time.thread_time() - cpu_begun) * 1e3
         self._credit.spend(call_ms)
         self._spent.frames += 1
         self._spent.calls_ms += call_ms
-        if left_to_do != NOTHING:
-            self._submit(arrival, left_to_do - 1)
+        if wanted != NOTHING and self._cpu > 0:
+            self._submit(arrival, wanted - 1)
         return labeling
 
     def close(self) -> None:
@@ -213,7 +188,7 @@ class Stream:
             return None
         self._scene.pending = None
         self._credit.spend(finished.cpu_ms - pending.expected_ms)
-        if finished.scores is None:
+        if finished.memory is None:
             self._begin_anew()
             return StreamError(
                 f"a look between two frames failed ({finished.error}); "
@@ -221,8 +196,7 @@ class Stream:
             )
         self._spent.looks += 1
         self._note_cost(pending.look, finished.cpu_ms)
-        seen = memory_of(finished.scores, self._looks.trusts[pending.look], pending.seen_ms)
-        self._scene.learn(seen if pending.motion is None else moved(seen, pending.motion))
+        self._scene.carried = Carried(finished.memory, pending.motion)
         return None
 
     def _follow(self, arrival: Arrival) -> None:
@@ -245,40 +219,33 @@ class Stream:
             self._scene.move(motion)
         self._scene.sight, self._scene.shape = after, arrival.image.shape
 
-    def _decide(self, arrival: Arrival) -> int:
-        """Look at once where that fits and is wanted; return what is left for between the frames."""
-        if not arrival.can_be_followed:
-            return NOTHING
-        if self._scene.memory is None:
-            self._look_now(arrival, len(self._looks) - 1)
-        action = self._policy.choose(self._situation(arrival))
-        done = action == NOTHING or self._look_now(arrival, action - 1)
-        return NOTHING if done or self._cpu == 0 else action
-
     def _look_now(self, arrival: Arrival, look: int) -> bool:
         """Look at a frame before it is labelled; tell whether there was time for it."""
         clock = arrival.clock
         if not self._fits(look, clock):
             return False
-        deadline = clock.ends_at - MARGIN * self._painting_ms / 1e3 if clock.has_deadline else None
+        deadline = clock.ends_at - PLAIN_MS / 1e3 if clock.has_deadline else None
         begun = time.perf_counter()
         try:
             scores = self._looks.scores(arrival.frame, look, deadline)
         except OutOfTime:
             return False
         self._note_cost(look, (time.perf_counter() - begun) * 1e3)
-        self._scene.learn(memory_of(scores, self._looks.trusts[look], arrival.at_ms))
+        newer = memory_of(scores, self._looks.trusts[look], arrival.at_ms)
+        self._scene.carried = Carried(merged(self._scene.memory, newer))
+        self._scene.pending = None  # it knows nothing of this look
+        self._worker.set_aside()
         self._scene.frames = 0
         return True
 
     def _fits(self, look: int, clock: Clock) -> bool:
-        return MARGIN * self._costs_ms[look] + self._painting_ms < clock.remaining()
+        return MARGIN * self._costs_ms[look] + PLAIN_MS < clock.remaining()
 
     def _note_cost(self, look: int, ms: float) -> None:
         self._costs_ms[look] += LEARNING_RATE * (ms - self._costs_ms[look])
 
-    def _situation(self, arrival: Arrival) -> Situation:
-        """What the policy decides by. Without a share of the core, it decides about looks in calls alone."""
+    def _choose(self, arrival: Arrival) -> int:
+        """What the policy wants. Without a share of the core, it decides about looks in calls alone."""
         memory, finest_ms = self._scene.memory, self._costs_ms[-1]
         if self._cpu == 0:
             income = np.inf
@@ -287,22 +254,30 @@ class Stream:
             income = self._cpu * self.interval_ms * EASE * self._credit.filled / finest_ms
             idle = not self._worker.is_busy
             offered = [idle and self._credit.pays_for(cost) for cost in self._costs_ms]
-        return Situation(
+        if not any(offered):
+            return NOTHING
+        situation = Situation(
             age_ms=arrival.at_ms - memory.seen_ms if memory else LONGEST_PAUSE_MS,
             moved=memory.moved if memory else 1.0,
-            doubted=doubt(memory) if memory else 1.0,
-            entropy=entropy(memory) if memory else float(np.log(len(self._engine.classes))),
+            doubted=memory.doubt if memory else 1.0,
+            entropy=memory.entropy if memory else float(np.log(len(self._engine.classes))),
             frames=self._scene.frames,
             income=income,
             costs=np.array([0.0, *self._costs_ms]) / finest_ms,
             offered=np.array([True, *offered]),
         )
+        return self._policy.choose(situation)
 
     def _submit(self, arrival: Arrival, look: int) -> None:
         """Have a frame looked at until the next one comes."""
-        looks, cost_ms = self._looks, self._costs_ms[look]
+        looks, cost_ms, believed = self._looks, self._costs_ms[look], self._scene.memory
         kept = arrival.frame.copy()  # whoever made the frame may write into it once it is labelled
-        self._worker.submit(lambda: looks.scores(kept, look), arrival.at_ms, cost_ms)
+
+        def job() -> Memory:
+            seen = memory_of(looks.scores(kept, look), looks.trusts[look], arrival.at_ms)
+            return merged(believed, seen)
+
+        self._worker.submit(job, arrival.at_ms, cost_ms)
         self._credit.spend(cost_ms)
         self._scene.pending = Pending(look, arrival.at_ms, cost_ms)
         self._scene.frames = 0
@@ -328,11 +303,16 @@ class Stream:
         )
 
     def _painted(self, memory: Memory, arrival: Arrival) -> NDArray[np.int16]:
-        """Labels of all pixels; those shown before where nothing moved and nothing was learned since."""
-        painted = self._scene.painted
+        """Labels of all pixels; those shown before where nothing moved and nothing was learned since.
+
+        They follow outlines where there is time for that.
+        """
+        painted, size = self._scene.painted, (arrival.image.shape[0], arrival.image.shape[1])
         if painted is None or painted[0] is not memory:
+            if PAINTING_MARGIN * self._painting_ms > arrival.clock.remaining():
+                self._painting_ms *= FADING
+                return labels_by_cells(memory.scores, memory.scores.shape[2], size)
             begun = time.perf_counter()
-            size = arrival.image.shape[0], arrival.image.shape[1]
             labels = labels_of(shown(memory), arrival.frame, arrival.sight, size)
             painted = self._scene.painted = memory, labels
             self._painting_ms += LEARNING_RATE * ((time.perf_counter() - begun) * 1e3 - self._painting_ms)

@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from anyscene.streams.memory import Memory
 
-Job = Callable[[], NDArray[np.float32]]
+Job = Callable[[], Memory]
 
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """What became of a job. scores : None where it failed; `error` then says why. cpu_ms : what it took."""
+    """What became of a job. memory : None where it failed; `error` then says why. cpu_ms : what it took."""
 
-    scores: NDArray[np.float32] | None
+    memory: Memory | None
     cpu_ms: float
     error: BaseException | None = None
 
@@ -167,7 +166,7 @@ class StampedWorker:
 def _done(job: Job) -> Finished:
     begun = time.thread_time()
     try:
-        scores = job()
+        memory = job()
     except Exception as error:
         return Finished(None, (time.thread_time() - begun) * 1e3, error)
-    return Finished(scores, (time.thread_time() - begun) * 1e3)
+    return Finished(memory, (time.thread_time() - begun) * 1e3)
