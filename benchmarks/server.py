@@ -24,6 +24,7 @@ import numpy as np
 from PIL import Image
 
 from anyscene.data import SceneList
+from anyscene.errors import ConfigError
 from benchmarks.deadline import scenes_of
 from benchmarks.figures import Bar, Figure, Request
 from benchmarks.load import Hit, Shot, at_a_rate, one_after_the_other, serve_command, serving
@@ -235,9 +236,21 @@ def _rival(model: str, bodies: Sequence[bytes], capacity: float, scenes: SceneLi
                 image = chance.randrange(len(bodies))
                 return Shot(head, packed[image], chance.choice(BUDGETS_MS), image)
 
-            one_after_the_other(port, [pick(random.Random(1)) for _ in range(10)])
+            _wait_until_it_answers(port, [pick(random.Random(1)) for _ in range(10)])
             told[f"{load:g} x"] = _told(at_a_rate(port, pick, load * capacity, SECONDS / 2), scenes)
     return Figure(name, None, told["2 x"]["answered in time"], parts=told)
+
+
+def _wait_until_it_answers(port: int, shots: Sequence[Shot]) -> None:
+    """Send requests until all are answered: LitServe resets connections while its workers start."""
+    for _ in range(20):
+        try:
+            one_after_the_other(port, shots)
+        except OSError:
+            time.sleep(1)
+        else:
+            return
+    raise ConfigError("LitServe did not answer within 20 s")
 
 
 def _wait_until_open(port: int) -> None:
