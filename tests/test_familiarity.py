@@ -98,6 +98,16 @@ def test_a_new_image_is_familiar_also_where_few_were_trained_on():
     assert known.remoteness(random.normal(size=20) * 9) > 4
 
 
+@pytest.mark.parametrize("images", [30, 60])
+def test_where_few_were_trained_on_they_are_familiar_themselves(images):
+    scenes = anyscene.data.open(f"streets:{2 * images}?size=120x90").split("all")
+    streets = [scene.image for scene in scenes]
+    known = Familiarity(fit_usual([describe(image) for image in streets[:images]]))
+    assert np.mean([known(image) < WARNING for image in streets[:images]]) <= 0.05
+    assert np.mean([known(image) < WARNING for image in streets[images:]]) <= 0.1
+    assert known(np.random.default_rng(0).integers(0, 256, (90, 120, 3), np.uint8)) < WARNING
+
+
 def test_a_model_of_ones_own_knows_its_own(engine, streets, model_file, tmp_path):
     assert engine.label(streets.split("val")[0].image).familiarity is not None
     assert engine.label(streets.split("val")[0].image, budget="1s").familiarity is None

@@ -39,6 +39,11 @@ differ would count for too much.
 FAMILIARITY = "familiarity"
 """What its arrays in a model file, and its file beside a model, are called."""
 
+IMAGES_A_NUMBER = 4
+"""So many training images for each number of a description show how near to the middle an image may lie.
+Where there are fewer, they lie nearer than new images do, since the middle is made of them.
+"""
+
 WARNING = 0.02
 """Below this an image is hardly like any training image: by each measure one in fifty is as strange."""
 
@@ -63,6 +68,11 @@ class Usual:
         distance = _distances(description[None], self.mean, self.precision)
         logs, own = (np.log(np.maximum(each, LEAST_DISTANCE)) for each in (self.distances, distance))
         return float((own[0] - logs.mean()) / max(logs.std(), LEAST_SPREAD))
+
+    @property
+    def knows_what_is_too_near(self) -> bool:
+        """Whether it was learned from enough images to tell that one lies too near to the middle."""
+        return len(self.distances) >= IMAGES_A_NUMBER * len(self.mean)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """As arrays of a model file."""
@@ -95,10 +105,11 @@ class Familiarity:
     def __call__(self, image: NDArray[np.uint8], features: NDArray[np.floating] | None = None) -> float:
         """Between 0, unlike any training image, and 1. features : what `Network.mean_features` gives.
 
-        The stranger of the two descriptions counts. Looks may also lie too near to the middle, where only
-        pictures lie that are too even to be a scene, such as a wall of gravel.
+        The stranger of the two descriptions counts. Where training images are many, looks may also lie too
+        near to the middle, where only pictures lie that are too even to be a scene, such as a wall of gravel.
         """
-        by_looks = erfc(abs(self.looks.remoteness(describe(image))) / sqrt(2))
+        away = self.looks.remoteness(describe(image))
+        by_looks = erfc((abs(away) if self.looks.knows_what_is_too_near else max(away, 0.0)) / sqrt(2))
         if self.features is None or features is None:
             return by_looks
         return min(by_looks, erfc(self.features.remoteness(features.astype(np.float64)) / sqrt(2)) / 2)
