@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import struct
 import time
@@ -267,6 +268,10 @@ def test_every_image_has_a_record_and_ids_have_names(label, photos, tmp_path, en
     assert {one["file"] for one in told} == {one["file"] for one in found.values()}
     classes = json.loads((tmp_path / "out/classes.json").read_text())
     assert classes["names"] == list(engine.classes.names)
+
+
+def test_the_share_of_deadlines_met_is_told_in_percent(label, photos):
+    assert re.search(r"deadlines met\D+100\.0%", label(photos, "--budget", "60s").output)
 
 
 def test_a_record_that_was_cut_short_is_passed_over_and_the_latest_counts(label, photos, tmp_path):

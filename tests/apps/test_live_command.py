@@ -163,6 +163,14 @@ def test_an_overlay_video_needs_one_video_and_live(drive, model_file, tmp_path):
         )
 
 
+def test_a_video_that_is_not_there_is_named_also_with_an_overlay_video(model_file, tmp_path):
+    from anyscene.errors import ConfigError
+
+    outputs = "-o", tmp_path / "out", "--overlay-video", tmp_path / "o.mp4"
+    with pytest.raises(ConfigError, match=r"gone\.mp4: there is no such file"):
+        run("label", tmp_path / "gone.mp4", "--live", "--model", model_file, *outputs)
+
+
 def test_a_source_that_is_not_there_is_one_sentence(model_file, tmp_path):
     with pytest.raises(ImageError, match="no such file"):
         run("live", tmp_path / "none.mp4", "--model", model_file)

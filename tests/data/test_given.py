@@ -55,6 +55,8 @@ def test_frames_of_opencv_are_bgr():
     [
         (None, "found None; cv2.imread gives that"),
         ([1, 2], "found a list"),
+        (b"JFIF", r"found bytes; .* PIL.Image.open"),
+        (0, "found a number; cv2.VideoCapture"),
         (PHOTO / 255, r"from 0 to 1 give \(255 \* image\)"),
         (PHOTO.astype(np.int64), "uint8, found int64"),
         (PHOTO.transpose(2, 0, 1), "channels come last"),

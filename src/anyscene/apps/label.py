@@ -170,6 +170,8 @@ def label(
         return
     out, workers = Path(output), workers or 1
     found = find_sources(given, out)
+    if overlay_video is not None and found.missing:
+        raise ConfigError(f"{found.missing[0]}: there is no such file or folder; check the path")
     if overlay_video is not None and (not live or [each.is_video for each in found.sources] != [True]):
         raise ConfigError("--overlay-video goes with --live and exactly one video; name one, and add --live")
     if not found.sources and not found.missing:

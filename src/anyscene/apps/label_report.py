@@ -91,7 +91,7 @@ def _summary(
 
 def _rows(summary: dict[str, float | int | None]) -> list[tuple[str, object]]:
     return [
-        (NAMES[key], value if isinstance(value, int) else f"{value:.1%}" if "met" in key else f"{value:.1f}")
+        (NAMES[key], f"{value:.1%}" if "met" in key else value if isinstance(value, int) else f"{value:.1f}")
         for key, value in summary.items()
         if value is not None
     ]

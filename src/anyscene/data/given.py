@@ -69,4 +69,9 @@ def _values(given: NDArray[Any]) -> str:
 
 
 def _a(name: str) -> str:
-    return {"NoneType": "None; cv2.imread gives that for a file it cannot read"}.get(name, f"a {name}")
+    special = {
+        "NoneType": "None; cv2.imread gives that for a file it cannot read",
+        "bytes": "bytes; for those of a file give PIL.Image.open(io.BytesIO(them))",
+        "int": "a number; cv2.VideoCapture opens a camera and gives its frames",
+    }
+    return special.get(name, f"a {name}")
