@@ -21,7 +21,7 @@ class StreamingEngine(Engine):
 
         Between calls the frame seen last is looked at more closely, and what is known moves along with the
         image. budget : for each call, such as "5ms". cpu : the share of one core that calls and looks may
-        take together; 0 means that nothing is done between calls.
+        take together; 0 means that frames are looked at inside of calls alone.
         """
         return Live(self, budget, cpu)
 
