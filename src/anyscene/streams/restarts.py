@@ -7,10 +7,10 @@ import cv2
 from anyscene.streams.motion import Motion, MotionFinder, Sight
 
 OTHER_SHADES = 0.2
-"""By so much the shares of shades differ in all where a frame shows another scene, however cameras move."""
+"""By so much the shares of shades differ in all in another scene, but not when a camera moves."""
 
-OTHER_LEVELS = 15.0
-"""Grey levels. Cells differ by more on average in another scene, but not in a little more light."""
+OTHER_LEVELS = 25.0
+"""Grey levels. Cells differ by more on average in another scene, but not when something large goes by."""
 
 LEAST_MATCH = 0.6
 """Where less of the moved image than this share matches the new one, the new one shows another scene."""
