@@ -154,7 +154,7 @@ def _stages(
     record = {
         "data": data.name,
         "images fitted": len(corpus.fit),
-        "images held out": len(corpus.held_out),
+        "images held out": len({e.id for e in corpus.held_out} - {e.id for e in corpus.fit}),
         "seed": seed,
         "config": config.model_dump(mode="json"),
         "anyscene": anyscene.__version__,
