@@ -43,7 +43,7 @@ def section(part: Mapping[str, Any]) -> str:
     title = TITLES.get(part["data"], part["data"])
     machine = part["machine"]
     return (
-        f"\n{title}: {part['images']} images of `{part['split']}`, one thread of a {machine['processor']}, "
+        f"\n{title}: {part['images']} images of `{part['split']}`, one thread of {machine['processor']}, "
         f"anyscene {machine['anyscene']}.\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
     )
 
