@@ -125,6 +125,13 @@ def test_an_unknown_setting_that_is_nearly_right_is_guessed(tmp_path):
         read_config(path)
 
 
+def test_wrong_settings_in_python_are_one_sentence_too():
+    with pytest.raises(ConfigError, match="unknown setting 'steppes'; did you mean 'steps'"):
+        TrainConfig(steppes=3)
+    with pytest.raises(ConfigError, match="wrong value for steps"):
+        TrainConfig(steps="many")
+
+
 def test_the_papers_settings_come_with_the_package():
     config = paper_config()
     assert sorted(config.sets) == sorted(PAPER_SETS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -26,6 +27,13 @@ class TrainConfig(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, **settings: Any) -> None:
+        """Take settings by name; a wrong one is one sentence."""
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise ConfigError(_what_is_wrong(error)) from error
 
     sets: tuple[str, ...] = Field((), description="feature sets to learn with; none: all that help")
     images: int = Field(0, ge=0, description="learn from at most so many images, evenly spaced; 0: all")
@@ -164,15 +172,20 @@ class TrainConfig(BaseModel):
 def read_config(path: Path) -> TrainConfig:
     """Read a config file; anything wrong in it is one sentence."""
     try:
-        return TrainConfig.model_validate(tomllib.loads(path.read_text()))
+        settings = tomllib.loads(path.read_text())
     except OSError as error:
         raise ConfigError(f"cannot read the config {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"the config {path} is not valid TOML: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the settings together"
-        if first["type"] == "extra_forbidden":
-            guess = did_you_mean(where, TrainConfig.model_fields)
-            raise ConfigError(f"the config {path} has an unknown setting '{where}'{guess}") from error
-        raise ConfigError(f"the config {path} has a wrong value for {where}: {first['msg']}") from error
+    try:
+        return TrainConfig(**settings)
+    except ConfigError as error:
+        raise ConfigError(f"the config {path}: {error}") from error
+
+
+def _what_is_wrong(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the settings together"
+    if first["type"] == "extra_forbidden":
+        return f"unknown setting '{where}'{did_you_mean(where, TrainConfig.model_fields)}"
+    return f"wrong value for {where}: {first['msg']}"
