@@ -154,8 +154,8 @@ class Stream:
             raise failure
         looks = range(len(self._looks)) if arrival.can_be_followed else ()
         is_new = self._scene.carried is None
-        if is_new:
-            any(self._look_now(arrival, look) for look in reversed(looks))
+        if is_new and looks:
+            self._look_at_once(arrival)
         # Where no look fits before the labels, they need not wait for a decision on what is done after them.
         early = not is_new and any(self._fits(look, clock) for look in looks)
         wanted = self._choose(arrival) if early else NOTHING
@@ -218,6 +218,12 @@ class Stream:
         else:
             self._scene.move(motion)
         self._scene.sight, self._scene.shape = after, arrival.image.shape
+
+    def _look_at_once(self, arrival: Arrival) -> None:
+        """Look at a new scene as closely as its first call allows."""
+        for look in reversed(range(len(self._looks))):
+            if self._look_now(arrival, look):
+                return
 
     def _look_now(self, arrival: Arrival, look: int) -> bool:
         """Look at a frame before it is labelled; tell whether there was time for it."""

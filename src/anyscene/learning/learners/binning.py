@@ -42,3 +42,7 @@ def fit_bins(x: NDArray[np.float32], max_bins: int = MAX_BINS) -> Bins:
             cuts = np.unique(np.where(cuts >= values[1:], values[:-1], cuts))
         edges[j, : len(cuts)] = cuts
     return Bins(edges)
+
+
+BELIEF_BINS = Bins(np.square(np.arange(1, MAX_BINS) / MAX_BINS)[None].astype(np.float32))
+"""Parents' beliefs are cut at fixed places, denser where a class is unlikely."""

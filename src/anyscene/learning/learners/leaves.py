@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.learners.binning import MAX_BINS, Bins
+from anyscene.learning.learners.binning import BELIEF_BINS
 from anyscene.learning.learners.blending import Blend, fit_blend
 from anyscene.learning.learners.boosting import Rows
 from anyscene.model.chain import PARENT_BELIEF
 from anyscene.model.state import State
-
-BELIEF_BINS = Bins(np.square(np.arange(1, MAX_BINS) / MAX_BINS)[None].astype(np.float32))
-"""Parents' beliefs are cut at fixed places, denser where a class is unlikely."""
 
 WEIGHT_POWER = 0.5
 """A leaf weighs its area to this power: neighbours in a large region have little to add to one another."""

@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.learners import grower_kernels
-from anyscene.learning.learners.binning import MAX_BINS, Bins
+from anyscene.learning.learners.binning import BELIEF_BINS, MAX_BINS
 from anyscene.learning.learners.blending import Blend, fit_blend
 from anyscene.learning.learners.boosting import BoostingSettings, DecisionTree, Rows, boost, lay_end_to_end
 from anyscene.model import kernels
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.shown import finest_regions
 from anyscene.model.state import State
-
-BELIEF_BINS = Bins(np.square(np.arange(1, MAX_BINS) / MAX_BINS)[None].astype(np.float32))
-"""Parents' beliefs are cut at fixed places, denser where a class is unlikely."""
 
 
 @dataclass(frozen=True)
