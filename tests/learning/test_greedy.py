@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyscene.learning.learners.boosting import BoostingSettings
-from anyscene.learning.learners.cross_fit import FOLDS, RUNS, folds_of_runs
+from anyscene.learning.learners.cross_fit import FOLDS, folds_of_runs
 from anyscene.learning.learners.leaves import draw_leaves, layout_of
 from anyscene.learning.proposals.advancing import Crowd
 from anyscene.learning.proposals.greedy import (
@@ -50,7 +50,7 @@ def course(crowd):
 def test_folds_are_runs_of_neighbours():
     folds = folds_of_runs(120)
     assert set(folds) == set(range(FOLDS))
-    assert np.count_nonzero(np.diff(folds)) == FOLDS * RUNS - 1
+    assert np.count_nonzero(np.diff(folds)) == FOLDS - 1
 
 
 def test_every_proposal_lowers_the_cross_entropy_of_unseen_images(course):

@@ -22,16 +22,14 @@ from anyscene.learning.learners.leaves import LeafRows
 FOLDS = 4
 """Each fold's line sees three quarters of the images: nearly as much as the line that a model keeps."""
 
-RUNS = 3
-"""Runs of neighbours in a fold: of a data set of several drives every line sees something of each."""
-
 
 def folds_of_runs(count: int) -> NDArray[np.int64]:
     """The fold of each of so many images in their order, int64[count].
 
-    Folds are made of runs of neighbours: neighbours in a video are alike, and must not judge one another.
+    A fold is one run of neighbours, which is a drive, or a good part of one, where images come from a video.
+    Then what is chosen is chosen by other places and another light, as on the images that will come.
     """
-    return np.asarray(np.arange(count) * (FOLDS * RUNS) // max(count, 1) % FOLDS)
+    return np.asarray(np.arange(count) * FOLDS // max(count, 1))
 
 
 def loss_after(
