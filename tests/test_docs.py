@@ -1,5 +1,6 @@
 """What the documentation shows works: its blocks of shell and Python are run as they stand."""
 
+import ast
 import json
 import os
 import re
@@ -59,6 +60,33 @@ def test_every_research_note_has_its_date_and_is_listed():
     for note in NOTES:
         assert note.name == "index.md" or re.match(r"\d{4}-\d\d-\d\d-", note.name)
         assert note.name == "index.md" or f"({note.name})" in index, note.name
+
+
+def written_names(script: str) -> list[re.Pattern[str]]:
+    """The names of pictures in the code of a script, as patterns: an f-string may fill in any word."""
+    names = []
+    for node in ast.walk(ast.parse(script)):
+        if isinstance(node, ast.JoinedStr):
+            parts = (re.escape(v.value) if isinstance(v, ast.Constant) else r"\w+" for v in node.values)
+            names.append(re.compile("".join(parts)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names.append(re.compile(re.escape(node.value)))
+    return [name for name in names if name.pattern.endswith(("png", "gif", "svg"))]
+
+
+def test_every_picture_is_made_by_a_script():
+    scripts = [*(ROOT / "docs" / "scripts").glob("*.py"), *(ROOT / "recipes").glob("*.py")]
+    names = [name for script in scripts for name in written_names(script.read_text())]
+    pictures = list((ROOT / "docs" / "images").iterdir())
+    assert len(pictures) > 10
+    assert [one.name for one in pictures if not any(name.fullmatch(one.name) for name in names)] == []
+
+
+def test_a_picture_counts_as_made_only_if_code_names_it():
+    script = '"""Writes told.png."""\nsave("made.png", f"of-{kind}.svg", f"{path}")'
+    names = written_names(script)
+    found = [one for one in ("made.png", "of-a.svg", "told.png") if any(n.fullmatch(one) for n in names)]
+    assert found == ["made.png", "of-a.svg"]
 
 
 def test_the_settings_of_training_are_listed_with_their_defaults():
