@@ -18,6 +18,9 @@ PICTURE = Path(__file__).parents[1] / "images" / "report.png"
 DATA, MODEL = "streets:60", "camvid"
 """Generated streets, so that anybody can make the picture; they have the classes of CamVid."""
 
+SYSTEMS = "dnm,dnmd,dm,sm,rs,oracle,cnn"
+"""All but those that have to be fitted first, which takes long."""
+
 WIDTH, HEIGHT = 1300, 2300
 """Of the picture, in pixels: the curves and the beginning of the first table."""
 
@@ -39,10 +42,10 @@ QUIET = (
 
 
 def main(folder: Path) -> None:
-    """Score all systems on generated streets, and take a picture of the page."""
+    """Score systems on generated streets, and take a picture of the page."""
     report = folder / "report"
-    evaluate = ["anyscene", "evaluate", "--data", DATA, "--model", MODEL, "-o", str(report), "--jobs", "1"]
-    subprocess.run([sys.executable, "-m", *evaluate], check=True)
+    evaluate = ["anyscene", "evaluate", "--data", DATA, "--model", MODEL, "--systems", SYSTEMS]
+    subprocess.run([sys.executable, "-m", *evaluate, "-o", str(report), "--jobs", "1"], check=True)
     shot = folder / "shot.png"
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(
