@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from anyscene.learning.helpers import Here
 from anyscene.learning.policy.policy_iteration import (
+    Explorer,
     IterationSettings,
-    explore_all,
     fit_myopic,
     greedy,
     iterate,
@@ -62,18 +63,24 @@ def follow(q):
     return taken, total
 
 
-def learn(gamma, noise=0.3, seed=0):
+def explored(images, helpers=None):
+    """An explorer from so many starts, and what it sees where it takes the first action that is offered."""
+
     def nearest_first(visit, taken):
         return int(np.flatnonzero(visit.offered)[0])
 
+    explorer = Explorer([lambda: ToyVisit(START)] * images, helpers)
+    experience = explorer.explore([(image, nearest_first) for image in range(images)])
+    experience.forget_values()
+    return explorer, experience
+
+
+def learn(gamma, noise=0.3, seed=0, helpers=None):
     settings = IterationSettings(gamma=gamma, beta=1e-6, noise=noise, iterations=8, patience=8)
-    starts = [lambda: ToyVisit(START)] * 20
     # The score counts iterations, so that the last policy is the one returned.
     count = iter(range(100))
-    experience = explore_all(starts, [(nearest_first, range(20))])
     return iterate(
-        starts,
-        experience,
+        *explored(20, helpers),
         settings,
         np.random.default_rng(seed),
         lambda q: float(next(count)),
@@ -96,10 +103,8 @@ def test_without_lookahead_it_finds_the_greedy_policy(seed):
 
 def test_the_myopic_policy_comes_from_what_was_explored_with_lookahead():
     settings = IterationSettings(gamma=0.9, beta=1e-6, noise=0.5, iterations=3, patience=3)
-    first = (lambda visit, taken: int(np.flatnonzero(visit.offered)[0]), range(10))
-    starts = [lambda: ToyVisit(START)] * 10
-    experience = explore_all(starts, [first])
-    iterate(starts, experience, settings, np.random.default_rng(0), lambda q: 0.0)
+    explorer, experience = explored(10)
+    iterate(explorer, experience, settings, np.random.default_rng(0), lambda q: 0.0)
     assert follow(fit_myopic(experience, settings, 3))[0] == [GO_NEAR, COLLECT]
 
 
@@ -108,6 +113,19 @@ def test_q_values_are_the_known_ones():
     values = q.values(ToyVisit(START).phi)
     assert values[GO_NEAR] == pytest.approx(1.9, abs=0.05)
     assert values[GO_FAR] == pytest.approx(9.0, abs=0.05)
+
+
+class LastFirst(Here):
+    """Helpers who begin with the last job."""
+
+    def share(self, inputs):
+        return lambda work, jobs: [(job, work(inputs, job)) for job in reversed(list(jobs))]
+
+
+def test_what_is_learned_does_not_depend_on_the_order_of_walks():
+    here, helped = learn(gamma=0.9), learn(gamma=0.9, helpers=LastFirst())
+    np.testing.assert_array_equal(helped.own, here.own)
+    np.testing.assert_array_equal(helped.state, here.state)
 
 
 def test_the_best_policy_seen_is_kept_not_the_last():
@@ -119,20 +137,15 @@ def test_the_best_policy_seen_is_kept_not_the_last():
         return next(scores)
 
     settings = IterationSettings(gamma=0.9, iterations=4, patience=9)
-    first = (lambda visit, taken: int(np.flatnonzero(visit.offered)[0]), range(1))
-    starts = [lambda: ToyVisit(START)]
-    best = iterate(starts, explore_all(starts, [first]), settings, np.random.default_rng(0), score)
+    best = iterate(*explored(1), settings, np.random.default_rng(0), score)
     assert best is seen[1]
 
 
 def test_it_stops_when_held_out_images_stop_improving():
     rounds = []
     settings = IterationSettings(iterations=9, patience=2)
-    first = (lambda visit, taken: int(np.flatnonzero(visit.offered)[0]), range(1))
-    starts = [lambda: ToyVisit(START)]
     iterate(
-        starts,
-        explore_all(starts, [first]),
+        *explored(1),
         settings,
         np.random.default_rng(0),
         lambda q: 0.0,

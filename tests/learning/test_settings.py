@@ -71,6 +71,24 @@ def test_a_resumed_run_repeats_no_stage(tmp_path):
     assert second.document("note", never)["of"] == [1, 2]
 
 
+def test_of_stages_that_are_made_at_once_a_resumed_run_makes_those_that_are_missing(tmp_path):
+    def make(missing):
+        for index in reversed(missing):
+            if index == 1 and not resumed:
+                raise KeyboardInterrupt
+            asked.append(index)
+            yield index, {"a": np.array([index])}
+
+    asked, names = [], ["first", "second", "third"]
+    resumed = False
+    with pytest.raises(KeyboardInterrupt):
+        RunFolder(tmp_path / "run", {"seed": 1}).arrays_of_all(names, make)
+    resumed = True
+    found = RunFolder(tmp_path / "run", {"seed": 1}).arrays_of_all(names, make)
+    assert asked == [2, 1, 0]
+    assert [arrays["a"].tolist() for arrays in found] == [[0], [1], [2]]
+
+
 @pytest.mark.parametrize("name", ["stage.safetensors", "note.json"])
 def test_what_a_disk_damaged_is_made_anew(tmp_path, name):
     def results():

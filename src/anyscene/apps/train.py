@@ -80,10 +80,10 @@ def train(
     with ExitStack() as stack:
         spread = None
         if cluster:
-            from anyscene.cluster.extraction import spread_over
             from anyscene.cluster.ray_executor import connected
+            from anyscene.cluster.training import ClusterSpread
 
-            spread = spread_over(stack.enter_context(connected(cluster)))
+            spread = ClusterSpread(stack.enter_context(connected(cluster)))
         show = stack.enter_context(Stages())
         options: dict[str, Any] = {
             "split": split,

@@ -23,7 +23,6 @@ from anyscene.hierarchy import LAYERS, Tree, working_frame
 from anyscene.learning.banks import Banks, load_banks
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus_building import Ahead
-from anyscene.learning.train import Spread
 from anyscene.threads import one_thread
 
 Found = tuple[str, dict[str, NDArray[np.float32]]]
@@ -58,29 +57,26 @@ def _not_here(id: str) -> Any:
     raise AssertionError(f"scene {id} is asked for on a node, which has no data")
 
 
-def spread_over(cores: int) -> Spread:
+def extract_on_ray(
+    cores: int,
+    data: DataSet,
+    names: Sequence[str],
+    arrays: Mapping[str, NDArray[Any]],
+    backbone: Path | None,
+    config: TrainConfig,
+) -> Ahead:
     """Extract features on so many cores of the cluster that was joined."""
-
-    def spread(
-        data: DataSet,
-        names: Sequence[str],
-        arrays: Mapping[str, NDArray[Any]],
-        backbone: Path | None,
-        config: TrainConfig,
-    ) -> Ahead:
-        recipe = Recipe(
-            data.name,
-            data.classes,
-            {name: tuple(data.split(name).ids) for name in ("train", "a", "b")},
-            tuple(names),
-            arrays,
-            send_file(backbone) if backbone else None,
-            tuple(map(str, config.rungs)),
-            config.looks_at_embedding,
-        )
-        return partial(_extract_all, recipe, cores)
-
-    return spread
+    recipe = Recipe(
+        data.name,
+        data.classes,
+        {name: tuple(data.split(name).ids) for name in ("train", "a", "b")},
+        tuple(names),
+        arrays,
+        send_file(backbone) if backbone else None,
+        tuple(map(str, config.rungs)),
+        config.looks_at_embedding,
+    )
+    return partial(_extract_all, recipe, cores)
 
 
 def _extract_all(

@@ -19,11 +19,9 @@ from anyscene.learning.banks import Banks, bank_unless_copy
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus
 from anyscene.learning.extraction import Extract, branching, extract, fit_corpus_bins, to_example
+from anyscene.learning.helpers import Report
 from anyscene.learning.parallel import map_threads
 from anyscene.model.action_costs import ActionCosts
-
-Report = Callable[[str, int, int, str], None]
-"""Told of progress: (stage, done, of how many, a word on the latest)."""
 
 MOST_JUDGES = 120
 """Images that judge policies where all are judged by chains that have not seen them."""

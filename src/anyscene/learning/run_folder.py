@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +42,30 @@ class RunFolder:
 
     def arrays(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         """The arrays of a stage; made now unless they are there as they were written."""
+        found = self._read(name)
+        return self._written(name, make()) if found is None else found
+
+    def arrays_of_all(
+        self, names: Sequence[str], make: Callable[[Sequence[int]], Iterable[tuple[int, Arrays]]]
+    ) -> list[Arrays]:
+        """The arrays of several stages that may be made at once.
+
+        make : gets the positions of those that are not there; each is written as it comes.
+        """
+        there = {i: found for i, name in enumerate(names) if (found := self._read(name)) is not None}
+        missing = [i for i in range(len(names)) if i not in there]
+        made = make(missing) if missing else ()
+        there |= {i: self._written(names[i], arrays) for i, arrays in made}
+        return [there[i] for i in range(len(names))]
+
+    def _read(self, name: str) -> Arrays | None:
+        return read_arrays(self.path / f"{name}.safetensors")
+
+    def _written(self, name: str, arrays: Arrays) -> Arrays:
+        """Write the arrays of a stage, and return them as the next run will read them."""
         path = self.path / f"{name}.safetensors"
-        found = read_arrays(path)
-        if found is None:
-            write_arrays(path, make(), {"comment": MARK})
-            found = read_arrays(path)
-        if found is None:
+        write_arrays(path, arrays, {"comment": MARK})
+        if (found := self._read(name)) is None:
             raise ConfigError(f"{path} was written and cannot be read; check the disk")
         return found
 

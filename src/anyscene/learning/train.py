@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import cv2
 import numpy as np
@@ -23,21 +22,15 @@ from anyscene.features.hypercolumn.backbone import shipped_backbone
 from anyscene.features.hypercolumn.rung import Rung
 from anyscene.learning.banks import fit_banks, load_banks, restrict, usual_sets
 from anyscene.learning.config import TrainConfig
-from anyscene.learning.corpus import Corpus
-from anyscene.learning.corpus_building import Ahead, Report, build_corpus
+from anyscene.learning.corpus_building import Ahead, build_corpus
 from anyscene.learning.familiar import familiarity_of
+from anyscene.learning.helpers import Helpers, Here, Report
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy.policies import constant, fit_temperature, learn_policies, run_all
-from anyscene.learning.proposals.climbs import propose_climbs
-from anyscene.learning.proposals.courses import HORIZON_FACTOR, propose_courses
-from anyscene.learning.proposals.guide import search_guide, with_long_end
-from anyscene.learning.proposals.planning import end_with_guide, make_plans
-from anyscene.learning.proposals.pool import Proposals, combine, prune, restrict_actions
-from anyscene.learning.proposals.static_sequence import GreedySequence, cluster, greedy_sequence, set_prices
+from anyscene.learning.proposals.planning import end_with_guide
+from anyscene.learning.proposals.pool import Proposals
+from anyscene.learning.proposals.propose import propose
 from anyscene.learning.run_folder import RunFolder
-from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
-from anyscene.model.action_costs import ActionCosts
-from anyscene.model.actions import Action
 from anyscene.modelfile import TrainedModel, save_model
 from anyscene.named_arrays import under
 from anyscene.policy.curves import area_over_log_cost, budget_grid, mean_curve
@@ -51,8 +44,25 @@ STAGES = 5
 FEWEST = 8
 """Images that learning needs at least: some to fit to, some to judge by."""
 
-Spread = Callable[[DataSet, Sequence[str], Mapping[str, NDArray[Any]], Path | None, TrainConfig], Ahead]
-"""Gets a data set, the names of feature sets, their fitted arrays, and the backbone's file."""
+
+class Spread(Protocol):
+    """Other machines that help."""
+
+    @property
+    def helpers(self) -> Helpers:
+        """Those who propose sequences and explore."""
+        ...
+
+    def extraction(
+        self,
+        data: DataSet,
+        names: Sequence[str],
+        arrays: Mapping[str, NDArray[Any]],
+        backbone: Path | None,
+        config: TrainConfig,
+    ) -> Ahead:
+        """Let them extract features. names, arrays : of the feature sets, and what these have learned."""
+        ...
 
 
 def train(
@@ -79,7 +89,7 @@ def train(
     network : learn with the hypercolumn's network; without it from the other feature sets alone.
     backbone : file of that network (default: the one that ships).
     costs : a cost file of another run to use instead of measuring this machine (`RUN/costs.json`).
-    spread : lets other machines extract features, see `anyscene.cluster.extraction`.
+    spread : other machines that extract features, propose sequences and explore, see `anyscene.cluster`.
 
     Examples:
         >>> streets = anyscene.data.open("streets:20?size=120x90")
@@ -142,10 +152,11 @@ def _stages(
     measured = folder.document(
         "costs", lambda: read_costs(costs) if costs else measure_costs(banks.whole, data)
     )
-    ahead = spread(data, sets, arrays, network, config) if spread else None
+    ahead = spread.extraction(data, sets, arrays, network, config) if spread else None
     corpus, prices = build_corpus(data, banks, config, measured, report, ahead)
-    proposals = propose(corpus, prices, config, folder, proposal_seed, report)
-    policies = learn(proposals, config, folder, policy_seed, report)
+    helpers = spread.helpers if spread else Here(config.threads, report)
+    proposals = propose(corpus, prices, config, folder, proposal_seed, report, helpers)
+    policies = learn(proposals, config, folder, policy_seed, report, helpers)
     model = proposals.model
     runs = _held_out_runs(proposals, policies, config.threads)
     network_arrays, graphs = banks.network()
@@ -174,78 +185,13 @@ def _stages(
     )
 
 
-def propose(
-    corpus: Corpus,
-    costs: ActionCosts,
+def learn(
+    proposals: Proposals,
     config: TrainConfig,
     folder: RunFolder,
     seed: np.random.SeedSequence,
     report: Report,
-) -> Proposals:
-    """Sequences on all images and on clusters, climbs, a guide and plans, and the pruned pool of them."""
-    if not config.detail:
-        return propose_courses(corpus, costs, config, folder, seed, report)
-    sequence_seed, climb_seed, prune_seed = seed.spawn(3)
-    settings = config.proposals()
-    clusters = cluster(corpus, config.clusters, costs, int(sequence_seed.generate_state(1)[0]))
-    wanted = [
-        ("static sequence", list(corpus.fit)),
-        *((f"sequence of cluster {i + 1}", group) for i, group in enumerate(clusters)),
-    ]
-    seeds = sequence_seed.spawn(len(wanted))
-
-    def sequence(index: int) -> GreedySequence:
-        stage, group = wanted[index]
-
-        def on_step(step: int, action: Action, loss: float) -> None:
-            report(stage, step + 1, settings.max_steps, f"{_name(action)}, held-out loss {loss:.4f}")
-
-        def make() -> dict[str, NDArray[Any]]:
-            found = greedy_sequence(corpus, group, costs, settings, seeds[index], on_step)
-            return sequence_to_arrays(found)
-
-        return sequence_from_arrays(folder.arrays(f"sequence-{index}", make))
-
-    sequences = list(map(sequence, range(len(wanted))))
-    if not sequences[0].actions:
-        raise DataError("no action improves on the prior: the feature sets say nothing about these classes")
-    steps = max(2, round(HORIZON_FACTOR * max(len(sequence.actions) for sequence in sequences)))
-    report("climbs", 0, 1, "fitting blends")
-    climbs = propose_climbs(corpus, set_prices(costs), settings.learners, climb_seed)
-    report("climbs", 1, 1, f"{len(climbs)} of them")
-    everything = combine(corpus, [*sequences, *climbs], costs, settings, steps)
-    judging = corpus.explored[:: max(1, len(corpus.explored) // config.guide_images)]
-    # Plans and ends are judged by where they end, where images differ more than policies do: by more of them.
-    many = corpus.held_out[:: max(1, len(corpus.held_out) // (2 * config.guide_images))]
-    of_both = (*many, *corpus.some_fitted(len(many)))
-    report("pool", 0, 1, f"{len(everything.model.actions)} proposals")
-
-    def choose_pool() -> dict[str, list[int]]:
-        planned = replace(everything, plans=make_plans(everything, of_both, config.threads))
-        return {"kept": prune(planned, config.pool, config.prune_images, config.threads, prune_seed)}
-
-    kept = folder.document("pool", choose_pool)["kept"]
-    report("pool", 1, 1, f"{len(kept)} actions kept")
-    pruned = restrict_actions(everything, kept)
-    report("guide", 0, 1, f"{config.guide_rounds} rounds at most")
-
-    def find_guides() -> dict[str, list[tuple[int, ...]]]:
-        groups = (judging, corpus.some_fitted(len(judging)))
-        found = search_guide(pruned, groups, config.guide_rounds, config.threads)
-        # Whoever follows S-M and goes on after its end cannot fall behind it: that is the safest.
-        both = (pruned.sequences[0], found)
-        return {"found": [with_long_end(pruned, sequence, many, config.threads) for sequence in both]}
-
-    guides = tuple(tuple(guide) for guide in folder.document("guides", find_guides)["found"])
-    report("guide", 1, 1, f"{len(guides[-1])} actions")
-    guided = replace(pruned, guides=guides)
-    plans = make_plans(guided, of_both, config.threads)
-    report("plans", 1, 1, f"{len(plans)} for known deadlines")
-    return replace(guided, plans=plans)
-
-
-def learn(
-    proposals: Proposals, config: TrainConfig, folder: RunFolder, seed: np.random.SeedSequence, report: Report
+    helpers: Helpers,
 ) -> dict[str, StoredPolicy]:
     """The learned policies by name."""
 
@@ -255,7 +201,14 @@ def learn(
 
     def make() -> dict[str, NDArray[Any]]:
         policies = learn_policies(
-            proposals, config.iteration(), config.gammas, config.explored, config.threads, seed, on_iteration
+            proposals,
+            config.iteration(),
+            config.gammas,
+            config.explored,
+            config.threads,
+            seed,
+            on_iteration,
+            helpers,
         )
         return {
             f"{name}/{part}": array
@@ -293,12 +246,6 @@ def _curve(runs: Sequence[Trajectory]) -> dict[str, list[float]]:
     """Mean accuracy at some budgets, to compare with other models' at the same ones."""
     budgets = budget_grid([runs], 64)
     return {"ms": budgets.tolist(), "accuracy": mean_curve(runs, budgets).tolist()}
-
-
-def _name(action: Action) -> str:
-    return ", ".join(
-        f"{type(action).__name__.lower()} {value}" for value in list(asdict(action).values())[-1:]
-    )
 
 
 def _nothing() -> dict[str, NDArray[Any]]:

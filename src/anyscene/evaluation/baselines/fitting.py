@@ -48,7 +48,7 @@ from anyscene.features.training import labels_at
 from anyscene.files import cache_dir, write_atomically
 from anyscene.hierarchy import working_frame
 from anyscene.learning.banks import Banks, bank_unless_copy, fit_banks, load_banks, restrict
-from anyscene.learning.corpus_building import Report
+from anyscene.learning.helpers import Report
 from anyscene.modelfile import TrainedModel
 from anyscene.named_arrays import write_arrays
 

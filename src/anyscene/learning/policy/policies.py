@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.learning.corpus import Example
+from anyscene.learning.helpers import Helpers
 from anyscene.learning.judging import BEYOND, CAUTION, DECIDING, SHORTFALL, TWICE, standard_error
 from anyscene.learning.parallel import map_threads
 from anyscene.learning.policy.policy_iteration import (
-    Behaviour,
+    Explorer,
     IterationSettings,
-    explore_all,
+    Walk,
     fit_myopic,
     iterate,
 )
-from anyscene.learning.policy.process import as_behaviour
+from anyscene.learning.policy.process import as_behaviour, first_visit
 from anyscene.learning.proposals.draft import Draft
 from anyscene.learning.proposals.guide import least_budget
 from anyscene.learning.proposals.pool import Proposals
@@ -71,12 +72,15 @@ def learn_policies(
     threads: int,
     seed: np.random.SeedSequence,
     on_iteration: Callable[[float, int, float], None] = lambda gamma, iteration, score: None,
+    helpers: Helpers | None = None,
 ) -> dict[str, StoredPolicy]:
     """Learn D-NM on one part of the held-out images and some others, and D-M from what D-NM explored.
 
     Of D-NM's iterations, for all γ, the one that all held-out images judge best is kept. The myopic Q̂ is
     judged with them: a guide that was found by looking ahead may do better with it than with a discounted
     one.
+
+    helpers : those who explore; none: this process does.
     """
     model = proposals.model
     explore_seed, walk_seed = seed.spawn(2)
@@ -85,15 +89,17 @@ def learn_policies(
     # Fitted images make up the number: they flatter weak learners, but states differ more than that.
     chosen = (*unseen, *model.corpus.some_fitted(explored - len(unseen)))
     judge = Judge(proposals, threads)
-    starts = [partial(model.start, example) for example in chosen]
-    walks = _first_behaviours(proposals, len(chosen), np.random.default_rng(walk_seed))
-    experience = explore_all(starts, walks)
+    # A start holds its own image and no others: it may have a long way to go.
+    starts = [partial(first_visit, model.model_for(example), example, model.alpha) for example in chosen]
+    explorer = Explorer(starts, helpers)
+    experience = explorer.explore(_first_walks(proposals, len(chosen), np.random.default_rng(walk_seed)))
+    experience.forget_values()
     random = np.random.default_rng(explore_seed)
     candidates: list[Judged] = []
     for gamma in gammas:
         own = replace(settings, gamma=gamma)
         note = partial(on_iteration, gamma)
-        q = iterate(starts, experience, own, random, lambda q: judge.best_policy(q).worth, note)
+        q = iterate(explorer, experience, own, random, lambda q: judge.best_policy(q).worth, note)
         candidates.append(judge.best_policy(q))
         experience.forget_values()
     myopic = fit_myopic(experience, settings, len(model.actions))
@@ -209,18 +215,21 @@ def constant(policy: Policy) -> Callable[[Example], Policy]:
     return lambda example: policy
 
 
-def _first_behaviours(
-    proposals: Proposals, count: int, random: np.random.Generator
-) -> list[tuple[Behaviour, Sequence[int]]]:
+def _first_walks(proposals: Proposals, count: int, random: np.random.Generator) -> list[Walk]:
     """S-M and the guides on all images, the other sequences and random walks on a part each."""
-    common = [
-        as_behaviour(StaticPolicy(sequence)) for sequence in (proposals.sequences[0], *proposals.guides)
+    common = (proposals.sequences[0], *proposals.guides)
+    others = proposals.sequences[1:]
+    stride = len(others) + 1
+    followed = [
+        *((position, sequence) for sequence in common for position in range(count)),
+        *((position, other) for i, other in enumerate(others) for position in range(i, count, stride)),
     ]
-    others = [as_behaviour(StaticPolicy(sequence)) for sequence in proposals.sequences[1:]]
-    others.append(as_behaviour(RandomPolicy(random)))
-    stride = len(others)
-    parts = [(behaviour, range(i, count, stride)) for i, behaviour in enumerate(others)]
-    return [*((behaviour, range(count)) for behaviour in common), *parts]
+    drawn = range(len(others), count, stride)
+    policies: list[tuple[int, Policy]] = [
+        *((position, StaticPolicy(sequence)) for position, sequence in followed),
+        *zip(drawn, map(RandomPolicy, random.spawn(len(drawn))), strict=True),
+    ]
+    return [(position, as_behaviour(policy)) for position, policy in policies]
 
 
 def _watched(

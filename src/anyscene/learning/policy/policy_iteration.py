@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
 
+from anyscene.learning.helpers import Helpers, Here
 from anyscene.learning.policy.regression import fit_linear_q
 from anyscene.model.loss import returns
 from anyscene.policy.phi import Phi
@@ -123,6 +124,12 @@ class Experience:
         self.value.append(np.nan)
         return followed
 
+    def add(self, other: Experience) -> None:
+        """Put what was explored elsewhere behind this."""
+        self.of += [len(self.state) + state for state in other.of]
+        for name in ("state", "value", "action", "action_features", "own", "reward", "next_state", "ends"):
+            getattr(self, name).extend(getattr(other, name))
+
     def forget_values(self) -> None:
         """Mark the returns seen so far as another policy's."""
         self.value = [np.nan] * len(self.value)
@@ -222,16 +229,39 @@ class _Table:
         return np.asarray(order[first])
 
 
-def explore_all(
-    starts: Sequence[Callable[[], Visit]],
-    behaviours: Iterable[tuple[Behaviour, Sequence[int]]],
-) -> Experience:
-    """Explore with given behaviours, each from the starts at its positions; returns are no policy's."""
+Start = Callable[[], Visit]
+"""Makes the first visit to an image anew."""
+
+Walk = tuple[int, Behaviour]
+"""From the start at this position, by this behaviour. A behaviour that draws has a generator of its own."""
+
+
+class Explorer:
+    """Walks from some starts, alone or with helpers. starts : one for each image."""
+
+    def __init__(self, starts: Sequence[Start], helpers: Helpers | None = None) -> None:
+        self.starts = tuple(starts)
+        self._share = (helpers or Here()).share(self.starts)
+
+    @property
+    def action_count(self) -> int:
+        """How many actions there are."""
+        return int(self.starts[0]().phi.own.shape[0])
+
+    def explore(self, walks: Sequence[Walk], gamma: float = 0.0) -> Experience:
+        """What was seen on walks, one behind the other."""
+        jobs = ((order, walk, gamma) for order, walk in enumerate(walks))
+        seen = {job[0]: found for job, found in self._share(_explored, jobs)}
+        experience = Experience()
+        for order in range(len(walks)):
+            experience.add(seen.pop(order))
+        return experience
+
+
+def _explored(starts: Sequence[Start], job: tuple[int, Walk, float]) -> Experience:
+    _, (position, behaviour), gamma = job
     experience = Experience()
-    for behaviour, positions in behaviours:
-        for position in positions:
-            experience.explore(starts[position](), behaviour, 0.0)
-    experience.forget_values()
+    experience.explore(starts[position](), behaviour, gamma)
     return experience
 
 
@@ -247,7 +277,7 @@ def greedy(q: LinearQ, noise: float = 0.0, random: np.random.Generator | None = 
 
 
 def iterate(
-    starts: Sequence[Callable[[], Visit]],
+    explorer: Explorer,
     experience: Experience,
     settings: IterationSettings,
     random: np.random.Generator,
@@ -256,7 +286,6 @@ def iterate(
 ) -> LinearQ:
     """Learn a Q-function whose greedy policy does best (Eq. 6); return the best seen by `held_out_score`.
 
-    starts : one for each image, making its first visit anew.
     experience : what was explored before there is a policy; it grows with every iteration.
     """
     seed = int(random.integers(2**31))
@@ -265,7 +294,7 @@ def iterate(
     best: tuple[float, LinearQ] | None = None
     since_best = 0
     for iteration in range(settings.iterations):
-        q = table.fit_q(following, settings, starts[0]().phi.own.shape[0])
+        q = table.fit_q(following, settings, explorer.action_count)
         score = held_out_score(q)
         on_iteration(iteration, score)
         if best is None or score > best[0]:
@@ -275,8 +304,9 @@ def iterate(
         if since_best == settings.patience or iteration == settings.iterations - 1:
             break
         experience.forget_values()
-        for start in starts:
-            experience.explore(start(), greedy(q, settings.noise, random), settings.gamma)
+        own = random.spawn(len(explorer.starts))
+        walks = [(i, greedy(q, settings.noise, generator)) for i, generator in enumerate(own)]
+        experience.add(explorer.explore(walks, settings.gamma))
         table = _Table.of_experience(experience)
         following = table.following_values(table.greedy_pairs(q), settings, seed)
     assert best is not None

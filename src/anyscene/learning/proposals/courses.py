@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 from anyscene.errors import DataError
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Corpus, Example
-from anyscene.learning.corpus_building import Report
+from anyscene.learning.helpers import Helpers, Report
 from anyscene.learning.learners.cross_fit import folds_of_runs
 from anyscene.learning.proposals.advancing import Crowd, Measured
 from anyscene.learning.proposals.greedy import Course, GreedySettings, Step, greedy_course
 from anyscene.learning.proposals.planning import make_plans
 from anyscene.learning.proposals.pool import Proposals, combine, prune, restrict_actions
 from anyscene.learning.proposals.static_sequence import GreedySequence, ProposalSettings, cluster
+from anyscene.learning.proposals.wanted import Wanted, propose_all
 from anyscene.learning.run_folder import RunFolder
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.action_costs import ActionCosts
@@ -84,32 +86,25 @@ def propose_courses(
     folder: RunFolder,
     seed: np.random.SeedSequence,
     report: Report,
+    helpers: Helpers,
 ) -> Proposals:
     """The pool of all courses, pruned; S-M's is the myopic one, and a guide may be the far-sighted one."""
     course_seed, prune_seed = seed.spawn(2)
     settings = config.proposals()
     proposer = CourseProposer(corpus, costs, config.courses())
     clusters = cluster(corpus, config.clusters, costs, int(course_seed.generate_state(1)[0]))
-    wanted = [
-        ("static sequence", list(corpus.fit), False),
-        ("far-sighted sequence", list(corpus.fit), True),
-        *((f"sequence of cluster {i + 1}", group, False) for i, group in enumerate(clusters)),
+    groups = [
+        ("static sequence", corpus.fit, False),
+        ("far-sighted sequence", corpus.fit, True),
+        *((f"sequence of cluster {i + 1}", tuple(group), False) for i, group in enumerate(clusters)),
     ]
-    seeds = course_seed.spawn(len(wanted))
-
-    def course(index: int) -> LineSequences:
-        stage, group, far_sighted = wanted[index]
-
-        def on_step(taken: int, steps: Sequence[Step], measured: Measured) -> None:
-            note = f"{measured.cost:.1f} ms, cross-entropy {measured.cross_entropy:.4f} on unseen images"
-            report(stage, taken, config.steps, note)
-
-        def make() -> dict[str, NDArray[Any]]:
-            return course_to_arrays(proposer.propose(group, seeds[index], on_step, far_sighted))
-
-        return course_from_arrays(folder.arrays(f"sequence-{index}", make))
-
-    courses = [found for found in map(course, range(len(wanted))) if found]
+    seeds = course_seed.spawn(len(groups))
+    wanted = [
+        Wanted(stage, group, own, far_sighted)
+        for (stage, group, far_sighted), own in zip(groups, seeds, strict=True)
+    ]
+    made = propose_all(partial(_course, proposer, config.steps), wanted, folder, helpers, report)
+    courses = [found for found in map(course_from_arrays, made) if found]
     if not courses:
         raise DataError("no action improves on the prior: the feature sets say nothing about these classes")
     longest = max(len(found[-1].actions) for found in courses)
@@ -126,6 +121,18 @@ def propose_courses(
     plans = make_plans(pruned, judges, config.threads)
     report("plans", 1, 1, f"{len(plans)} for known deadlines")
     return replace(pruned, plans=plans)
+
+
+def _course(
+    proposer: CourseProposer, most: int, wanted: Wanted, threads: int, report: Report
+) -> dict[str, NDArray[Any]]:
+    """One course, which takes one thread however many there are. most : steps."""
+
+    def on_step(taken: int, steps: Sequence[Step], measured: Measured) -> None:
+        note = f"{measured.cost:.1f} ms, cross-entropy {measured.cross_entropy:.4f} on unseen images"
+        report(wanted.stage, taken, most, note)
+
+    return course_to_arrays(proposer.propose(wanted.group, wanted.seed, on_step, wanted.far_sighted))
 
 
 def by_line(course: Course) -> LineSequences:
