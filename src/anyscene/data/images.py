@@ -174,6 +174,9 @@ def _strips(picture: Image.Image) -> Iterator[tuple[int, Image.Image]]:
     """The first row of each strip of a picture, and the strip."""
     picture.load()
     height = max(1, STRIP_PIXELS // picture.width)
+    if picture.height <= height:
+        yield 0, picture  # as it is: a strip is a copy
+        return
     for top in range(0, picture.height, height):
         yield top, picture.crop((0, top, picture.width, min(top + height, picture.height)))
 
