@@ -2,6 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +45,42 @@ def test_a_process_that_dies_costs_its_own_item_only():
     results = dict(run_in_processes(die_at_three, range(6), 2))
     assert isinstance(results.pop(3), Died)
     assert results == {number: number for number in range(6) if number != 3}
+
+
+SLOW_TO_START = """
+import os, sys, time
+from pathlib import Path
+from anyscene.processes import run_in_processes
+
+def import_for_long(place):
+    Path(place).write_text(str(os.getpid()))
+    time.sleep(60)
+
+class Work:
+    def __reduce__(self):
+        return import_for_long, (sys.argv[1],)
+
+    def __call__(self, item):
+        return item
+
+if __name__ == "__main__":
+    list(run_in_processes(Work(), [1], 1))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_a_process_that_still_starts_ends_with_its_parent(tmp_path):
+    script, place = tmp_path / "script.py", tmp_path / "process"
+    script.write_text(SLOW_TO_START)
+    parent = subprocess.Popen([sys.executable, script, place])
+    wait_until(lambda: place.exists() and place.read_text())
+    parent.kill()
+    parent.wait()
+    wait_until(lambda: not Path(f"/proc/{place.read_text()}/cmdline").exists(), 5)
+
+
+def wait_until(happened, seconds=60):
+    last = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < last, "it never came to that"
+        time.sleep(0.02)

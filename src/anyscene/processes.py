@@ -79,16 +79,17 @@ class _Worker(Generic[Item]):
         # Not forked: threads and sessions of ONNX Runtime do not survive that.
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
         with _interrupts_held_back():
             self.process.start()
         theirs.close()
+        # Not an argument: what it imports takes seconds, and the process must watch its parent before that.
+        self._send(work)
 
     def give(self, item: Item) -> None:
         """Begin to work on an item."""
         self.item = item
-        with suppress(OSError):  # it has died: `answer` will tell
-            self.connection.send(item)
+        self._send(item)
 
     def answer(self) -> Any:
         """What became of the item: its result, an Exception, or Died."""
@@ -96,6 +97,10 @@ class _Worker(Generic[Item]):
             return self.connection.recv()
         except (EOFError, OSError):
             return Died()
+
+    def _send(self, what: object) -> None:
+        with suppress(OSError):  # it has died: `answer` will tell
+            self.connection.send(what)
 
 
 @contextmanager
@@ -111,22 +116,21 @@ def _interrupts_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(connection: Connection, work: Callable[[Any], object]) -> None:
-    """What a process does: take an item, work, answer, until there are no more."""
+def _serve(connection: Connection) -> None:
+    """What a process does: learn its work, then take an item, work, answer, until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     threading.Thread(target=end_with_parent, daemon=True).start()
-    while True:
-        try:
+    with suppress(EOFError):  # the other end was closed: there is no more to do
+        work = connection.recv()
+        while True:
             item = connection.recv()
-        except EOFError:
-            return
-        try:
-            answer = work(item)
-        except Exception as error:
-            error.add_note(f"in a process of its own:\n{traceback.format_exc()}")
-            answer = error
-        connection.send(answer)
+            try:
+                answer = work(item)
+            except Exception as error:
+                error.add_note(f"in a process of its own:\n{traceback.format_exc()}")
+                answer = error
+            connection.send(answer)
 
 
 def end_with_parent() -> None:

@@ -1,6 +1,7 @@
 """Requests that no client of ours would send, to a real server."""
 
 import json
+import re
 import socket
 import time
 from pathlib import Path
@@ -98,13 +99,13 @@ class Prey:
         return answer.content if answer.status_code == 200 else b""
 
     def _send(self, data: bytes) -> bytes:
-        """Send bytes as they are, and read until the server closes."""
+        """Send bytes as they are, and read until the answer is whole or the server closes."""
         found = b""
         with socket.create_connection(("127.0.0.1", self._server.port), ANSWER_SECONDS) as opened:
             opened.settimeout(ANSWER_SECONDS + 5)
             try:
                 opened.sendall(data)
-                while len(found) < 2**22 and (chunk := opened.recv(65536)):
+                while not _is_whole(found, data) and (chunk := opened.recv(65536)):
                     found += chunk
             except ConnectionError:
                 pass  # it need not listen to the end
@@ -117,6 +118,13 @@ class Prey:
         for process in own:
             own += [child for child, parent in parents.items() if parent == process]
         return sum(map(peak_of, own))
+
+
+def _is_whole(answer: bytes, sent: bytes) -> bool:
+    """Tell whether an answer has come to its end; the server may keep the connection for the next request."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    length = re.search(rb"\r\ncontent-length: (\d+)", head, re.IGNORECASE)
+    return length is not None and (sent.startswith(b"HEAD") or len(body) >= int(length[1]))
 
 
 def _verdict(answer: bytes) -> str:
