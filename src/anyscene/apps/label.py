@@ -170,11 +170,11 @@ def label(
         return
     out, workers = Path(output), workers or 1
     found = find_sources(given, out)
-    if overlay_video is not None and found.missing:
-        raise ConfigError(f"{found.missing[0]}: there is no such file or folder; check the path")
+    if found.missing and (overlay_video is not None or not found.sources):
+        raise ConfigError(f"{', '.join(found.missing)}: there is no such file or folder; check the path")
     if overlay_video is not None and (not live or [each.is_video for each in found.sources] != [True]):
         raise ConfigError("--overlay-video goes with --live and exactly one video; name one, and add --live")
-    if not found.sources and not found.missing:
+    if not found.sources:
         raise ConfigError(f"there is no picture and no video in {', '.join(given)}; name some")
     check_results(found.sources, out, settings.extras, documents)
     check_outputs(json, overlay_video, inputs=[settings.model, *(source.path for source in found.sources)])

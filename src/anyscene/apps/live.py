@@ -154,7 +154,10 @@ def _webcam(number: int) -> Iterator[NDArray[np.uint8]]:
 
     from anyscene.errors import ImageError
 
+    quiet = cv2.utils.logging
+    before = quiet.setLogLevel(quiet.LOG_LEVEL_SILENT)  # its warnings about a missing camera say less than our sentence
     camera = cv2.VideoCapture(number)
+    quiet.setLogLevel(before)
     if not camera.isOpened():
         raise ImageError(f"there is no camera number {number} that can be opened; try another number")
 
