@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -176,3 +177,9 @@ def test_wrong_value_in_the_manifest(path):
 def test_manifest_that_contradicts_the_arrays(path, changes):
     edit_manifest(path, **changes)
     check_refused(path, "contradicts itself")
+
+
+def test_a_model_of_data_whose_name_is_no_utf_8_is_written_and_read(trained, tmp_path):
+    path = tmp_path / "m.anyscene"
+    save_model(path, replace(trained, record={"data": "folder:\udcff\udcfe"}))
+    assert load_model(path).record == {"data": "folder:??"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import math
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -149,6 +150,15 @@ def chain_from_arrays(arrays: Arrays, prefix: str) -> Chain:
     return Chain(**{part.name: arrays[prefix + part.name] for part in fields(Chain)})
 
 
+def _writable(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record as JSON can hold it: bytes of file names that are no UTF-8 become question marks."""
+    text = json.dumps(dict(record), ensure_ascii=False)
+    written: dict[str, Any] = json.loads(text.encode(errors="replace"))
+        json.dumps(dict(record), ensure_ascii=False).encode(errors="replace")
+    )
+    return written
+
+
 def save_model(path: Path, trained: TrainedModel) -> None:
     """Write a model file, wholly or not at all; equal models give equal bytes."""
     pool, costs = trained.model.pool, trained.model.costs
@@ -177,7 +187,7 @@ def save_model(path: Path, trained: TrainedModel) -> None:
         policies=tuple(trained.policies),
         scalars={name: float(v) for name, v in values.items() if not isinstance(v, np.ndarray)},
         checksums={name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
-        record=dict(trained.record),
+        record=_writable(trained.record),
         stream=trained.stream,
     )
     packed = io.BytesIO()

@@ -403,3 +403,10 @@ def test_a_video_without_frames_is_named(label, tmp_path):
     done = label(tmp_path / "none.mp4")
     assert done.exit_code == 1, done.output
     assert "none.mp4" in done.output
+
+
+def test_a_missing_file_alone_is_one_sentence_and_makes_nothing(tmp_path):
+    done = CliRunner().invoke(app, ["label", str(tmp_path / "gone.jpg"), "-o", str(tmp_path / "labels")])
+    assert isinstance(done.exception, ConfigError)
+    assert str(done.exception).endswith("gone.jpg: there is no such file or folder; check the path")
+    assert not list(tmp_path.iterdir())

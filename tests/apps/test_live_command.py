@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from anyscene.apps.live import Newest, status_line
+from anyscene.apps.live import Newest, open_source, status_line
 from anyscene.apps.video import VideoWriter, read_frames, read_stamped_frames
 from anyscene.data.camera_paths import PathFrames, camera_path
 from anyscene.errors import ImageError
@@ -195,3 +195,9 @@ def test_what_stops_a_source_is_kept_to_be_told():
         taken = [newest.take(), newest.take()]
     assert taken[1] is None
     assert str(newest.problem) == "unplugged"
+
+
+def test_only_our_sentence_tells_of_a_missing_camera(capfd):
+    with pytest.raises(ImageError, match="no camera number 97"):
+        open_source("97")
+    assert capfd.readouterr().err == ""
