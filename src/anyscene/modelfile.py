@@ -154,8 +154,6 @@ def _writable(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record as JSON can hold it: bytes of file names that are no UTF-8 become question marks."""
     text = json.dumps(dict(record), ensure_ascii=False)
     written: dict[str, Any] = json.loads(text.encode(errors="replace"))
-        json.dumps(dict(record), ensure_ascii=False).encode(errors="replace")
-    )
     return written
 
 
