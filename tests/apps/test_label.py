@@ -15,7 +15,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from anyscene.apps.main import app
-from anyscene.apps.sources import find_sources
+from anyscene.apps.sources import find_sources, listed_paths
 from anyscene.data import runs
 from anyscene.errors import ConfigError
 from anyscene.files import write_atomically
@@ -410,3 +410,8 @@ def test_a_missing_file_alone_is_one_sentence_and_makes_nothing(tmp_path):
     assert isinstance(done.exception, ConfigError)
     assert str(done.exception).endswith("gone.jpg: there is no such file or folder; check the path")
     assert not list(tmp_path.iterdir())
+
+
+def test_names_in_a_list_with_nul_between_them_may_hold_carriage_returns(tmp_path):
+    (tmp_path / "list").write_bytes(b"a\r.png\0b\xff.png")
+    assert listed_paths(str(tmp_path / "list")) == ["a\r.png", "b\udcff.png"]

@@ -74,7 +74,8 @@ def find_sources(paths: Sequence[str], out: Path) -> Found:
 def listed_paths(listing: str) -> list[str]:
     """The paths in a file (-: stdin), one a line, or with NUL between them as `find -print0` writes them."""
     try:
-        text = sys.stdin.read() if listing == "-" else Path(listing).read_text(errors="surrogateescape")
+        # Bytes, since reading text would change carriage returns in names.
+        text = os.fsdecode(sys.stdin.buffer.read() if listing == "-" else Path(listing).read_bytes())
     except OSError as error:
         raise ConfigError(
             f"cannot read the list {listing}: {error.strerror}; name a file of paths"
