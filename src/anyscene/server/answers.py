@@ -74,7 +74,7 @@ def _palette_png(labeling: Labeling) -> bytes:
     rows = np.zeros((height, width + 1), np.uint8)  # each row begins with its filter: none
     rows[:, 1:] = ids(labeling)
     packer = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS, ZLIB_MEMORY, zlib.Z_RLE)
-    data = packer.compress(rows) + packer.flush()
+    data = packer.compress(rows.data) + packer.flush()
     head = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
     chunks = ((b"IHDR", head), (b"PLTE", _palette(labeling.classes)), (b"IDAT", data), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
