@@ -155,7 +155,8 @@ def _webcam(number: int) -> Iterator[NDArray[np.uint8]]:
     from anyscene.errors import ImageError
 
     quiet = cv2.utils.logging
-    before = quiet.setLogLevel(quiet.LOG_LEVEL_SILENT)  # its warnings about a missing camera say less than our sentence
+    # OpenCV warns about a missing camera in words that say less than our sentence.
+    before = quiet.setLogLevel(quiet.LOG_LEVEL_SILENT)
     camera = cv2.VideoCapture(number)
     quiet.setLogLevel(before)
     if not camera.isOpened():
