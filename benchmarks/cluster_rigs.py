@@ -77,7 +77,7 @@ def processes_of(title: str) -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            if path.read_text().startswith(title):
+            if path.read_bytes().startswith(title.encode()):
                 found.append(int(path.parent.name))
     return found
 

@@ -400,9 +400,10 @@ def test_a_video_without_frames_is_named(label, tmp_path):
     with av.open(str(tmp_path / "none.mp4"), "w") as container:
         stream = container.add_stream("mpeg4", rate=10)
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        container.start_encoding()  # without it no file is written at all
     done = label(tmp_path / "none.mp4")
     assert done.exit_code == 1, done.output
-    assert "none.mp4" in done.output
+    assert "none.mp4: holds no video; name a video file" in done.output
 
 
 def test_a_missing_file_alone_is_one_sentence_and_makes_nothing(tmp_path):
