@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -174,12 +176,51 @@ def test_help_loads_none_of_the_heavy_libraries(arguments):
     assert not heavy & set(json.loads(run.stderr.splitlines()[-1]))
 
 
+def test_what_labels_loads_no_library_that_only_learning_needs():
+    program = (
+        "import sys, anyscene.streams.engine\n"
+        "from anyscene.features.sets import list_feature_sets\n"
+        "list_feature_sets()\n"
+        "print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert not {"sklearn", "scipy.optimize", "torch", "matplotlib", "pyarrow"} & set(loaded.split())
+
+
 def test_importing_the_package_loads_nothing_that_takes_time():
     program = "import sys, anyscene; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout
     assert not {"numpy", "cv2", "PIL", "numba", "typer"} & set(loaded.split())
+
+
+TOOLS_OF_USERS = {"supervision", "fiftyone", "cvat_sdk", "label_studio_sdk"}
+"""Packages that are imported only for those who have them already."""
+
+
+def test_every_package_that_is_imported_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = (needed for name, needed in project["optional-dependencies"].items() if name != "dev")
+    lines = chain(project["dependencies"], *extras)
+    declared = {re.match(r"[A-Za-z0-9-]+", line)[0].lower() for line in lines}
+    installed = packages_distributions()
+    for path in MODULES:
+        for name in imported_packages(path) & installed.keys() - TOOLS_OF_USERS - {"anyscene"}:
+            known = {found.lower().replace("_", "-") for found in installed[name]}
+            assert known & declared, f"{path} imports {name}"
+
+
+def imported_packages(path):
+    """The first names of all modules that a file imports, wherever it does."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
 
 
 def test_the_product_needs_few_packages():

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from anyscene.costs.calibration_file import calibration_key
 from anyscene.costs.steps import CostModel, StepCost
@@ -115,6 +114,8 @@ def _fit_step(charges: Sequence[Charge], typical: Sequence[Charge]) -> StepCost:
 
     Hardly any of `charges` exceeds the high factor.
     """
+    from scipy.optimize import nnls  # slow to import, and needed for calibrations only
+
     by_size: dict[tuple[int, int], list[float]] = defaultdict(list)
     for charge in typical:
         by_size[charge.work.pixels, charge.work.regions].append(charge.ms)

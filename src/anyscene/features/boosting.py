@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeRegressor
 
 from anyscene.checks import check_array
 from anyscene.features.layout_kernels import add_trees
@@ -86,6 +85,8 @@ def fit_booster(
     rng: np.random.Generator,
 ) -> Booster:
     """Fit a classifier to values[n, d], labels[n] and weights[n] by Newton boosting of the cross-entropy."""
+    from sklearn.tree import DecisionTreeRegressor  # slow to import, and needed for learning only
+
     truth = np.eye(classes)[labels]
     base = np.log(np.maximum(weights @ truth / weights.sum(), RAREST)).astype(np.float32)
     booster = Booster(

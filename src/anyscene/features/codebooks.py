@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import MiniBatchKMeans
 
 from anyscene.checks import check_array
 from anyscene.errors import DataError
@@ -22,6 +21,8 @@ LARGEST = 1e6
 
 def learn_codebook(samples: Vectors, words: int, rng: np.random.Generator) -> Vectors:
     """Cluster samples[n, d] into a codebook float32[words, d]."""
+    from sklearn.cluster import MiniBatchKMeans  # slow to import, and needed for learning only
+
     if len(samples) < words:
         raise DataError(
             f"{len(samples)} samples are too few for a codebook of {words} words; give more images"
