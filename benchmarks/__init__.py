@@ -19,6 +19,7 @@ BENCHES = {
     "cluster": "One job by Ray, by processes and by one: the same results, as fast, within its cap",
     "cluster_kills": "Jobs whose workers, nodes and drivers are killed, and one in a store: once each",
     "cluster_scale": "Resuming over ten million records; the memory of a driver over 100 000 images",
+    "crowded": "Deadlines held when more threads than cores share one engine",
     "deadline": "Deadlines held, what an answer on time is worth, confidence that can be believed",
     "features": "Feature sets against scikit-image and OpenCV, their predicted costs, what they are good for",
     "frontier": "The network run whole at fixed input sizes: the rival that anytime labeling must beat",
