@@ -1,6 +1,8 @@
 """Small models and folders that the campaign attacks; made once in its folder."""
 
 import io
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +51,7 @@ def config_file(folder: Path) -> Path:
     return path
 
 
+@cache
 def pictures() -> dict[str, bytes]:
     """Good pictures of every kind that is read, by suffix."""
     image = Image.fromarray(anyscene.data.open(DATA).split("val").image(0))
@@ -74,13 +77,13 @@ def pictures() -> dict[str, bytes]:
     return made
 
 
-def video(folder: Path) -> bytes:
+@cache
+def video() -> bytes:
     """Return a good video of a few frames."""
     import av
 
-    path = folder / "good.mp4"
     frames = [anyscene.data.open(DATA).split("train").image(number) for number in range(4)]
-    with av.open(str(path), "w") as container:
+    with tempfile.NamedTemporaryFile(suffix=".mp4") as file, av.open(file.name, "w") as container:
         stream = container.add_stream("mpeg4", rate=10)
         stream.width, stream.height, stream.pix_fmt = frames[0].shape[1], frames[0].shape[0], "yuv420p"
         for frame in frames:
@@ -89,4 +92,5 @@ def video(folder: Path) -> bytes:
                 container.mux(packet)
         for packet in stream.encode():
             container.mux(packet)
-    return path.read_bytes()
+        container.close()
+        return file.read()

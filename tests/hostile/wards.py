@@ -22,6 +22,9 @@ FIRST_SECONDS = 240.0
 COMMAND_SECONDS = 600.0
 """A whole command that takes longer hangs."""
 
+LOOK_SECONDS = 0.1
+"""Processes are looked at so often. Waits are counted in looks: a campaign may be suspended and go on."""
+
 MOST_MEMORY = 2 * 2**30
 """Bytes that one case may take, all of its processes together."""
 
@@ -60,10 +63,12 @@ class Ward:
 
     def _wait(self, seconds: float) -> bool:
         """Wait for an answer as long as the victim may work on it; it works less where others work, too."""
-        process, begun, ends = self._process, work_of(self._process.pid), time.monotonic() + 10 * seconds
-        while time.monotonic() < ends and work_of(process.pid) - begun < seconds:
+        process, begun = self._process, work_of(self._process.pid)
+        for _ in range(round(10 * seconds)):
             if select.select([process.stdout], [], [], 1.0)[0]:
                 return True
+            if work_of(process.pid) - begun > seconds:
+                break
         return False
 
     def close(self) -> None:
@@ -111,17 +116,17 @@ class Command:
             preexec_fn=forbid,
         )
         self._peaks: dict[int, int] = {}
-        self.begun = time.monotonic()
 
     def watch(self, seconds: float) -> bool:
         """Let it go on for a while; tell whether it has ended."""
-        until = time.monotonic() + seconds
-        while self._process.poll() is None and time.monotonic() < until:
+        for _ in range(round(seconds / LOOK_SECONDS)):
+            if self._process.poll() is not None:
+                break
             for pid in self.processes():
                 self._peaks[pid] = max(self._peaks.get(pid, 0), peak_of(pid))
             if sum(self._peaks.values()) > 2 * MOST_MEMORY:
                 self._end()
-            time.sleep(0.03)
+            time.sleep(LOOK_SECONDS)
         return self._process.poll() is not None
 
     def finish(self, seconds: float = COMMAND_SECONDS) -> Ended:
