@@ -2,6 +2,7 @@ import errno
 import os
 import stat
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -97,6 +98,28 @@ def test_a_cache_folder_that_cannot_be_made_is_replaced(tmp_path, monkeypatch, c
     monkeypatch.setenv("ANYSCENE_CACHE", str(tmp_path / "file/cache"))
     assert cache_dir().is_dir()
     assert "ANYSCENE_CACHE names another" in caplog.text
+
+
+WHERE_COMPILED_CODE_GOES = """
+import os
+real, package = os.access, os.path.join("src", "anyscene")
+# Whoever runs the tests as root may write anywhere but where the kernel says no.
+os.access = lambda path, mode: not str(path).endswith(package) and real(path, mode)
+import anyscene
+print(os.environ.get("NUMBA_CACHE_DIR"))
+"""
+
+
+def test_compiled_code_goes_to_the_cache_where_the_package_cannot_be_written(tmp_path):
+    kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    done = subprocess.run(
+        [sys.executable, "-c", WHERE_COMPILED_CODE_GOES],
+        env={**kept, "ANYSCENE_CACHE": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [str(tmp_path / "compiled")]
 
 
 def test_a_disk_that_is_full_is_one_clear_sentence_and_costs_nothing(tmp_path):

@@ -1,6 +1,7 @@
 """Images in an object store, results and manifest out to it; moto's server plays the store."""
 
 import boto3
+import httpx
 import pyarrow.fs
 import pytest
 
@@ -66,6 +67,26 @@ def test_what_is_not_there_is_one_sentence(bucket, label, missing):
     assert missing.rpartition("/")[2] in str(raised.value) or "nosuchbucket" in str(raised.value)
     assert "\n" not in str(raised.value)
     assert not keys(bucket, "never")
+
+
+@pytest.fixture
+def closed(bucket):
+    """The same store, which lets nobody in until the test is over."""
+
+    def asks_for_rights_after(requests):
+        httpx.post(f"{bucket.meta.endpoint_url}/moto-api/reset-auth", content=str(requests))
+
+    asks_for_rights_after(0)
+    yield
+    asks_for_rights_after(10**9)
+
+
+def test_a_store_that_lets_nobody_in_is_one_sentence(closed, bucket, label, pictures, tmp_path):
+    for given in (("s3://images/in put", "-o", tmp_path / "out"), (pictures, "-o", "s3://images/shut")):
+        with pytest.raises(AnysceneError, match=r"s3://images/.*no permission") as raised:
+            label(*given)
+        assert "\n" not in str(raised.value)
+    assert not (tmp_path / "out").exists()
 
 
 def test_places_read_what_they_wrote(bucket):
