@@ -30,14 +30,14 @@ def run(request: Request) -> Iterator[Figure]:
         yield Figure("resuming over ten million records", Bar("at most", 60), None, skipped=lacking)
         return
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        yield from _resumed(folder, request.model or "camvid")
+        write_records(Path(name), request.model or "camvid")
+        yield from resumed(Path(name), request.model or "camvid")
     with tempfile.TemporaryDirectory() as name:
         yield _driver(Path(name), request.model or "camvid")
 
 
-def _resumed(folder: Path, model: str) -> Iterator[Figure]:
-    """The whole command over a table of URIs of which all but the last are in the manifest."""
+def write_records(folder: Path, model: str) -> None:
+    """Write a table of URIs, and a manifest that has all but the last of them."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -56,6 +56,11 @@ def _resumed(folder: Path, model: str) -> Iterator[Figure]:
             _write_manifest(out, part, uris, way)
         gone = [f"file://{folder}/gone-{i}.png" for i in range(NEW)]
         writer.write_table(pa.table({"uri": gone}))
+
+
+def resumed(folder: Path, model: str) -> Iterator[Figure]:
+    """Run the whole command over what `write_records` wrote."""
+    table, out = folder / "images.parquet", folder / "out"
     started, before = time.perf_counter(), os.times()
     process = start(table, "-o", out, "--model", model)
     most = _peak(process.pid, lambda: process.poll() is None)
