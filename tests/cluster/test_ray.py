@@ -74,3 +74,38 @@ def test_the_labeler_is_a_class_for_ray_data(ray_cluster, pictures, model_file, 
     finally:
         ray.shutdown()
     assert found == {file: engine.label(file).to_png() for file in files}
+
+
+@pytest.fixture
+def joined(ray_cluster):
+    ray.init(address=ray_cluster.address, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+def test_a_desk_that_dies_is_set_up_again(joined):
+    from anyscene.cluster.dealing import Caps, Dealer
+    from anyscene.cluster.ray_executor import _desk
+    from anyscene.cluster.todo import Chunk
+
+    desk = _desk(Dealer(Caps(each_ms=7.0), 10, 1))
+    chunk = Chunk(0, 0, 5)
+    assert ray.get(desk.deal.remote(chunk)).budget_ms == 7.0
+    [process] = processes_of("ray::_Desk")
+    os.kill(process, signal.SIGKILL)
+    assert ray.get(desk.deal.remote(chunk), timeout=60).budget_ms == 7.0
+
+
+def test_a_job_whose_desk_is_gone_ends_with_one_sentence(joined, model_file, tmp_path):
+    from anyscene.cluster.dealing import Caps, Dealer
+    from anyscene.cluster.ray_executor import STOPPED, _desk, _RayWorker
+    from anyscene.cluster.sending import send_model
+    from anyscene.cluster.worker import Work
+
+    desk = _desk(Dealer(Caps(), 1, 1))
+    worker = _RayWorker(Work(str(model_file), str(tmp_path), str(tmp_path)), send_model(str(model_file)), desk)
+    ray.kill(desk, no_restart=True)
+    [row] = worker({"file": [0], "start": [0], "stop": [1]}).to_pylist()
+    assert row["status"] == STOPPED
+    assert "the same command goes on" in row["error"]
+    assert "\n" not in row["error"]

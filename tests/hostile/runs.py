@@ -12,7 +12,7 @@ from tests.hostile.forge import MODELS
 from tests.hostile.internet import forbid_internet
 from tests.hostile.mutators import damaged_file
 from tests.hostile.trained import DATA, config_file, pictures, video
-from tests.hostile.wards import Command, Ended, parents_of_all
+from tests.hostile.wards import Command, Ended, outlives
 
 COMMANDS = ("label", "train", "evaluate", "manifest")
 """Kinds of commands that can be killed: "manifest" labels with one, as jobs on clusters do."""
@@ -130,16 +130,18 @@ def killed(place: Path, random: np.random.Generator, number: int, model: Path, s
     how = (signal.SIGKILL, signal.SIGTERM)[number // len(COMMANDS) % 2]
     expected, seconds = whole_run(kind, place.parent, model, source)
     words = words_of(kind, place, place / "a", model, source)
-    victim = Command(*words)
-    victim.watch(float(random.uniform(0.1, 1.0)) * seconds)
+    victim, moment = Command(*words), float(random.uniform(0.1, 1.0)) * seconds
+    while victim.watch(moment):  # it was faster this time, and has ended
+        victim.finish()
+        shutil.rmtree(place / "a")
+        victim, moment = Command(*words), moment / 2
     begun = victim.processes()
     victim.send(how)
     first = victim.finish(10)
     told_why = f"{kind} {how.name}"
     if first.code is None or "Traceback" in first.said:
         return told(first, "hang", told_why)
-    time.sleep(1.0)
-    orphans = [pid for pid in begun if pid in parents_of_all()]
+    orphans = [pid for pid in begun if outlives(pid)]
     again = Command(*words).finish()
     stale = [path.name for path in (place / "a").rglob("*.partial")]
     if orphans or stale or again.code:

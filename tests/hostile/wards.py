@@ -173,6 +173,21 @@ def parents_of_all() -> dict[int, int]:
     return found
 
 
+def outlives(process: int, most_work: float = 1.0, seconds: float = 15.0) -> bool:
+    """Tell whether a process does not end soon: it works on for a second, or waits for many.
+
+    Where others work too, it takes longer to notice that its parent is gone.
+    """
+    begun = work_of(process)
+    for _ in range(round(seconds / LOOK_SECONDS)):
+        if process not in parents_of_all():
+            return False
+        if work_of(process) - begun > most_work:
+            return True
+        time.sleep(LOOK_SECONDS)
+    return True
+
+
 def work_of(process: int) -> float:
     """The seconds that a process has worked so far."""
     try:

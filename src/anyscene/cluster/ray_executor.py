@@ -143,12 +143,17 @@ class _RayWorker:
             self._fault = f"node {node_name()}: {error}"
 
     def __call__(self, batch: Mapping[str, Any]) -> pyarrow.Table:
+        from ray.exceptions import RayError
+
         if self._fault:
             return _stopped(self._fault)
         try:
             return self._labelled(batch)
         except AnysceneError as error:
             return _stopped(str(error))
+        except RayError as error:  # nobody deals any more
+            why = " ".join(str(error).split())[:200]
+            return _stopped(f"the cluster lost a part of the job ({why}); the same command goes on")
 
     def _labelled(self, batch: Mapping[str, Any]) -> pyarrow.Table:
         import ray
@@ -198,7 +203,9 @@ def _desk(dealer: Dealer) -> Any:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
-    return ray.remote(_Desk).options(num_cpus=0, scheduling_strategy=here).remote(dealer)
+    # A node that is slow to answer may be taken for dead: the desk is set up again then, and asked again.
+    lasting = {"max_restarts": -1, "max_task_retries": -1}
+    return ray.remote(_Desk).options(num_cpus=0, scheduling_strategy=here, **lasting).remote(dealer)
 
 
 @contextmanager
