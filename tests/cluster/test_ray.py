@@ -103,7 +103,8 @@ def test_a_job_whose_desk_is_gone_ends_with_one_sentence(joined, model_file, tmp
     from anyscene.cluster.worker import Work
 
     desk = _desk(Dealer(Caps(), 1, 1))
-    worker = _RayWorker(Work(str(model_file), str(tmp_path), str(tmp_path)), send_model(str(model_file)), desk)
+    work = Work(str(model_file), str(tmp_path), str(tmp_path))
+    worker = _RayWorker(work, send_model(work.model), desk)
     ray.kill(desk, no_restart=True)
     [row] = worker({"file": [0], "start": [0], "stop": [1]}).to_pylist()
     assert row["status"] == STOPPED
