@@ -1,11 +1,19 @@
 """`import anyscene`: what is public is small, documented, and its examples run."""
 
 import doctest
+import os
 import pydoc
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import anyscene
+from anyscene.engine import Engine
+from anyscene.streams.live import Live
 
 
 def examples_of(name):
@@ -43,3 +51,48 @@ def test_help_begins_with_what_to_do_and_names_all_that_is_public():
     start = shown.split("PACKAGE CONTENTS")[0]
     for name in anyscene.__all__:
         assert name in start or name.endswith("Error"), name
+
+
+def test_whatever_a_user_holds_is_told_in_one_short_line(engine, streets):
+    scene = streets.split("val")[0]
+    many = anyscene.data.Classes(
+        tuple(f"class {number}" for number in range(200)), np.zeros((200, 3), np.uint8)
+    )
+    held = [engine, streets, streets.split("val"), scene, streets.classes, many, engine.label(scene.image)]
+    told = [repr(one) for one in held]
+    assert [one for one in told if len(one) > 120 or "\n" in one] == []
+    assert "with its truth" in repr(scene)
+    assert "without a truth" in repr(replace(scene, truth=None))
+    assert "sky, building" in repr(streets.classes)
+    assert "200: class 0, class 1, " in repr(many)
+
+
+LABELS = """
+import logging, sys
+import anyscene
+if sys.argv[2:]:
+    logging.basicConfig(level=sys.argv[2])
+model = anyscene.load(sys.argv[1])
+model.label(anyscene.data.open("streets:5?size=96x72").split("val")[0].image, budget="50ms")
+"""
+
+
+def test_the_library_logs_and_is_quiet_by_default(engine, model_file):
+    def said(*arguments):
+        command = [sys.executable, "-c", LABELS, str(model_file), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+        return done.stdout + done.stderr
+
+    assert said() == ""
+    all_of_it = said("DEBUG")
+    assert f"INFO:anyscene.engine.loading:loaded {model_file}: 11 classes" in all_of_it
+    assert "DEBUG:anyscene.engine.engine:<Labeling 96x72, 11 classes" in all_of_it
+
+
+@pytest.mark.parametrize("place", ["README", "label", "live"])
+def test_that_opencv_has_another_order_of_colours_is_said(place):
+    if place == "README":
+        told = (Path(__file__).parent.parent / "README.md").read_text()
+    else:
+        told = {"label": Engine.label, "live": Live.label}[place].__doc__
+    assert "bgr" in told

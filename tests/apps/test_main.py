@@ -1,6 +1,7 @@
 """The command line as a script sees it: through a process of its own."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -53,6 +54,17 @@ def test_a_defect_shows_its_traceback_and_is_not_taken_for_a_missed_bar():
     assert done.returncode == 2
     assert "Traceback" in done.stderr
     assert "a defect of ours" in done.stderr
+
+
+@pytest.mark.parametrize(("typed", "found"), [("la", "label\n"), ("label --files-", "--files-from\n")])
+def test_a_shell_completes_commands_and_options(typed, found):
+    program = "import sys; sys.argv[0] = 'anyscene'; from anyscene.apps.main import main; main()"
+    asked = {"_ANYSCENE_COMPLETE": "complete_bash", "COMP_WORDS": f"anyscene {typed}"}
+    asked["COMP_CWORD"] = str(len(typed.split()))
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | asked, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == found
 
 
 def test_json_without_a_file_is_printed():

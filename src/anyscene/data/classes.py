@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import shorten
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,9 @@ class Classes:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<Classes {len(self)}: {shorten(', '.join(self.names), 80, placeholder=' …')}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Classes) and self.names == other.names

@@ -35,6 +35,10 @@ class Scene:
                 "both must have the same size"
             )
 
+    def __repr__(self) -> str:
+        truth = "with its truth" if self.truth is not None else "without a truth"
+        return f"<Scene {self.id!r} {_size(self.image)}, {truth}>"
+
 
 class DataSet:
     """An open data set: its classes, and named lists of scenes that are decoded when asked for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from threading import Lock
@@ -30,6 +31,8 @@ from anyscene.forking import renew_after_fork
 from anyscene.labeling import Labeling
 from anyscene.model.actions import advance
 from anyscene.policy.plans import Plan
+
+logger = logging.getLogger(__name__)
 
 
 class Engine:
@@ -100,6 +103,7 @@ class Engine:
             labeling = engine._label_windows(fixed, windows, clock, until, wanted)
         else:
             labeling = engine._label(fixed, clock, until, wanted)
+        logger.debug("%r", labeling)
         return labeling if clock.has_deadline else replace(labeling, familiarity=self.familiarity(fixed))
 
     def _label(

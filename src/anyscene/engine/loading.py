@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -26,6 +27,8 @@ from anyscene.named_arrays import under
 from anyscene.policy import stream_section
 from anyscene.policy.stream_section import StreamSection
 
+logger = logging.getLogger(__name__)
+
 SUFFIX = ".anyscene"
 POLICY = "D-NM"
 
@@ -47,6 +50,7 @@ def learned_for(model: str | Path | None) -> Learned:
     """Read what training left behind in a model that is given by its name or by its path."""
     path = find_model(model)
     trained = load_model(path)
+    logger.info("loaded %s: %d classes, %d plans", path, len(trained.classes), len(trained.plans))
     return replace(
         learned_from(trained),
         familiarity=familiarity_for(trained, path),
