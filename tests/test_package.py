@@ -37,6 +37,7 @@ def test_the_wheel_is_small_and_holds_the_models_but_no_tests_benchmarks_or_netw
     names = zipfile.ZipFile(wheel).namelist()
     assert wheel.stat().st_size <= 30 * MEBIBYTE
     assert {f"anyscene/models/{name}.anyscene" for name in ("camvid", "stanford", "siftflow")} <= set(names)
+    assert "anyscene/apps/streets.anyscene" in names  # the demo's
     assert {re.split(r"[/-]", name)[0] for name in names} == {"anyscene"}
     assert not [name for name in names if name.endswith(".backbone")]
     assert {Path(name).name for name in names if "licenses" in name} == {"LICENSE", "NOTICE"}

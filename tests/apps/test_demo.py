@@ -1,10 +1,13 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+import anyscene
+from anyscene import metrics
 from anyscene.apps import demo
 from anyscene.apps.main import app
 from anyscene.marks import is_ours
@@ -94,3 +97,21 @@ def test_the_axis_shows_the_gain_and_the_page_says_what_to_try_next(shown):
     ]
     assert max(values) - min(values) > 30  # of 194 pixels
     assert "anyscene label photo.jpg --overlay" in page
+
+
+def test_the_demos_model_labels_new_streets_better_with_every_step():
+    model = anyscene.load(demo.STREETS_MODEL)
+    scenes = anyscene.data.open("streets:12?size=480x360&seed=5").split("all")
+    assert model.classes == anyscene.data.open(demo.STREETS).classes
+    right = np.mean(
+        [
+            [
+                metrics.pixel_accuracy(metrics.count(scene.truth, out.labels, len(model.classes)))
+                for out in model.stream(scene.image)
+            ]
+            for scene in scenes
+        ],
+        axis=0,
+    )
+    assert right[-1] > 0.8
+    assert (np.maximum.accumulate(right) - right).max() < 0.003
