@@ -15,10 +15,10 @@ from anyscene.marks import is_ours
 
 @pytest.fixture(scope="module")
 def shown(model_file, tmp_path_factory):
-    """The demo with a small model, on two small streets."""
+    """The demo with a small model, on five small streets, of which three are shown."""
     folder = tmp_path_factory.mktemp("demo") / "page"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "STREETS", "streets:10?size=96x72")
+        patch.setattr(demo, "STREETS", "streets:25?size=96x72")
         patch.setattr(demo, "DRIVE_FRAMES", 6)
         patch.setattr(demo, "DRIVE_SIZE", (96, 72))
         arguments = [
@@ -39,11 +39,11 @@ def test_every_picture_of_the_page_is_there(shown):
     folder, _ = shown
     pictures = re.findall(r'src="([^"]+)"', (folder / "index.html").read_text())
     assert pictures.pop() == "stream.gif"
-    assert len(pictures) == (1 + len(demo.BUDGETS)) + 2 * (2 + len(demo.BUDGETS))
+    assert len(pictures) == (1 + len(demo.BUDGETS)) + 3 * (2 + len(demo.BUDGETS))
     for name in pictures:
         with Image.open(folder / name) as picture:
             assert picture.size in ((640, 427), (96, 72))
-    assert len(list(folder.glob("*-ids.png"))) == 3 * len(demo.BUDGETS)
+    assert len(list(folder.glob("*-ids.png"))) == 4 * len(demo.BUDGETS)
 
 
 def test_budgets_times_steps_and_accuracy_are_told(shown):
@@ -56,6 +56,8 @@ def test_budgets_times_steps_and_accuracy_are_told(shown):
     assert 0 < streets["budgets"][-1]["accuracy"] <= 1
     assert f"{streets['budgets'][-1]['accuracy']:.1%}" in output
     assert "china.jpg" in output
+    assert "5 generated streets" in output
+    assert "3 of them are shown" in (folder / "index.html").read_text()
 
 
 def test_a_stream_is_shown_beside_single_frames(shown):
@@ -81,7 +83,7 @@ def test_the_curve_has_accuracy_for_streets_alone(shown):
 def test_every_picture_has_a_legend_of_what_is_seen(shown):
     page = (shown[0] / "index.html").read_text()
     legends = re.findall(r"<div><p>(.*?)</p>", page)
-    assert len(legends) == 3
+    assert len(legends) == 4
     for legend in legends:
         shares = [int(share) for share in re.findall(r" (\d+)%</span>", legend)]
         assert 90 <= sum(shares) <= 105

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anyscene.apps.console import JsonOption, busy, check_outputs, console, emit_json, table
+from anyscene.apps.console import JsonOption, busy, check_outputs, console, emit_json, table, track
 from anyscene.apps.label import ModelOption
 
 if TYPE_CHECKING:
@@ -25,13 +26,21 @@ BUDGETS = (2, 5, 10, 20, 50, 100)
 PHOTOGRAPH = "china.jpg"
 """A picture that comes with scikit-learn."""
 
-STREETS = "streets:20?size=480x360"
-STREETS_SHOWN = 3
+STREETS = "streets:500?size=480x360"
+"""Its split `val`, 100 streets, is labelled: on a few of them more time may lose some points by chance."""
+
+SHOWN = 3
+"""Pictures of a group on the page."""
+
 DRIVE, DRIVE_FRAMES, DRIVE_SIZE = 11, 30, (480, 360)
 """The street that is driven through, for how long, and the size of its frames."""
 
 STREETS_MODEL = Path(__file__).with_name("streets.anyscene")
 """Fitted to other generated streets than those that the demo shows (recipes/models/streets.toml)."""
+
+
+Row = dict[str, Any]
+"""A line of the table: the budget, and what was measured at it; None where the truth is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +55,13 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Pictures that one model labelled. rows : by budget, what their mean is."""
+    """What one model labelled: some of the pictures, and the mean over all of them by budget."""
 
     title: str
     model: str
     classes: Classes
     pictures: tuple[Picture, ...]
-    rows: tuple[dict[str, float | None], ...]
+    rows: tuple[Row, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -79,14 +88,15 @@ def demo(
 
     check_outputs(json, output / "index.html", output / PICTURE, *output.glob("[0-9]-[0-9]-*"))
     for_photograph, for_streets = (model, model) if model else (DEFAULT_MODEL, str(STREETS_MODEL))
+    streets_model = Path(model).stem if model else "a model that was fitted to other generated streets"
     with busy("getting ready"):
         engines = {name: load(name) for name in {for_photograph, for_streets}}
     groups = [
         _photograph(engines[for_photograph], Path(for_photograph).stem),
-        _streets(engines[for_streets], Path(for_streets).stem),
+        _streets(engines[for_streets], streets_model),
     ]
     drive = label_beside(engines[for_streets], street_drive(DRIVE, DRIVE_FRAMES, DRIVE_SIZE), BUDGETS[1])
-    write_page(output, groups, BUDGETS, write_stream(output, drive, Path(for_streets).stem))
+    write_page(output, groups, BUDGETS, write_stream(output, drive, streets_model))
     screen = console(json)
     for group in groups:
         screen.print(table(f"{group.title}, labelled by {group.model}", HEADERS, map(cells, group.rows)))
@@ -111,47 +121,55 @@ def _streets(engine: Engine, model: str) -> Group:
 
     dataset = anyscene.data.open(STREETS)
     comparable = engine.classes.names == dataset.classes.names
-    scenes = [
+    scenes = dataset.split("val")
+    images = (
         (f"street {scene.id}", scene.image, scene.truth if comparable else None)
-        for scene in dataset.split("val")[:STREETS_SHOWN]
-    ]
-    return _group(f"{len(scenes)} generated streets", model, engine, scenes)
-
-
-def _group(title: str, model: str, engine: Engine, images: list[tuple[str, Any, Any]]) -> Group:
-    pictures = tuple(
-        Picture(name, image, truth, tuple(engine.label(image, budget, confidence=True) for budget in BUDGETS))
-        for name, image, truth in images
+        for scene in track(scenes, "labeling streets", len(scenes))
     )
-    rows = tuple(_means(pictures, turn) for turn in range(len(BUDGETS)))
-    return Group(title, model, engine.classes, pictures, rows)
+    return _group(f"{len(scenes)} generated streets", model, engine, images)
 
 
-def _means(pictures: tuple[Picture, ...], turn: int) -> dict[str, float | None]:
+def _group(title: str, model: str, engine: Engine, images: Iterable[tuple[str, Any, Any]]) -> Group:
+    """Label images within every budget; the first ones are kept to be shown, the others only count."""
+    shown: list[Picture] = []
+    measured = []
+    for name, image, truth in images:
+        labelings = tuple(engine.label(image, budget, confidence=True) for budget in BUDGETS)
+        picture = Picture(name, image, truth, labelings)
+        measured.append([_measures(picture, turn) for turn in range(len(BUDGETS))])
+        if len(shown) < SHOWN:
+            shown.append(picture)
+    rows = tuple(_means(turn) for turn in zip(*measured, strict=True))
+    return Group(title, model, engine.classes, tuple(shown), rows)
+
+
+def _measures(picture: Picture, turn: int) -> Row:
+    """What came of one picture at one budget."""
+    from anyscene import metrics
+
+    labeling, truth = picture.labelings[turn], picture.truth
+    right = None if truth is None else metrics.count(truth, labeling.labels, len(labeling.classes))
+    return {
+        "budget_ms": BUDGETS[turn],
+        "used_ms": labeling.cost,
+        "steps": len(labeling.trace),
+        "confidence": labeling.mean_confidence,
+        "accuracy": None if right is None else metrics.pixel_accuracy(right),
+    }
+
+
+def _means(rows: Sequence[Row]) -> Row:
     """What the pictures have in common at one budget."""
     from statistics import mean
 
-    from anyscene import metrics
-
-    labelings = [picture.labelings[turn] for picture in pictures]
-    right = [
-        metrics.pixel_accuracy(metrics.count(picture.truth, labeling.labels, len(labeling.classes)))
-        for picture, labeling in zip(pictures, labelings, strict=True)
-        if picture.truth is not None
-    ]
-    return {
-        "budget_ms": BUDGETS[turn],
-        "used_ms": mean(labeling.cost for labeling in labelings),
-        "steps": mean(len(labeling.trace) for labeling in labelings),
-        "confidence": mean(float(labeling.require_confidence().mean()) for labeling in labelings),
-        "accuracy": mean(right) if right else None,
-    }
+    known = {name: [row[name] for row in rows] for name in rows[0]}
+    return {name: None if None in values else mean(values) for name, values in known.items()}
 
 
 HEADERS = ("budget, ms", "time used, ms", "steps", "mean confidence", "pixels right")
 
 
-def cells(row: dict[str, float | None]) -> tuple[str, ...]:
+def cells(row: Row) -> tuple[str, ...]:
     """A row of the table, as text."""
     accuracy = row["accuracy"]
     return (

@@ -37,8 +37,8 @@ def write_page(folder: Path, groups: Sequence[Group], budgets: Sequence[int], st
             for index, picture in enumerate(group.pictures)
         )
         sections.append(
-            f"<h2>{escape(group.title)}</h2><p>Labelled by {escape(group.model)}.</p>"
-            f"{_table(group)}{pictures}"
+            f"<h2>{escape(group.title)}</h2>"
+            f"<p>Labelled by {escape(group.model)}.{_which_are_shown(group)}</p>{_table(group)}{pictures}"
         )
     page = PAGE.format(chart=_chart(groups, budgets), sections="".join(sections) + stream)
     with write_atomically(folder / "index.html") as file:
@@ -65,6 +65,11 @@ def _strip(folder: Path, name: str, picture: Picture, classes: Classes, budgets:
             )
         )
     return f"<div>{_legend(picture.labelings[-1])}{''.join(figures)}</div>"
+
+
+def _which_are_shown(group: Group) -> str:
+    shown = len(group.pictures)
+    return "" if shown == 1 else f" The table has the mean of all, and {shown} of them are shown."
 
 
 def _table(group: Group) -> str:
