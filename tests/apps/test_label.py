@@ -297,6 +297,8 @@ def test_one_photo_says_where_its_labels_are_and_what_is_seen(label, photos, tmp
     assert "120x90 in " in said
     assert "% sure: " in said
     assert "%, " in said
+    again = label(photos / "a.png").output.replace("\n", "")
+    assert f"{tmp_path / 'out/a.png'}, labelled before; --redo labels it again" in again
 
 
 def test_nothing_to_do_takes_no_model(label, photos, monkeypatch):

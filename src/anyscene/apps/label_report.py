@@ -44,6 +44,9 @@ def report(done: Sequence[Done], found: Found, output: Path, json: str | None) -
     screen = console(json)
     if len(records) == 1 and labelled:
         _show_one(labelled[0], json)
+    elif [record.status for record in records] == ["kept"]:
+        kept = f"{records[0].file} -> {records[0].result}, labelled before; --redo labels it again"
+        screen.print(kept, markup=False, soft_wrap=True)
     else:
         screen.print(
             table(f"results in {output}", ("what", "value"), _rows(_summary(records, problems, found)))
