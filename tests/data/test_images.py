@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image
 
-from anyscene.data.images import IMAGE_SUFFIXES, MOST_PIXELS, STRIP_PIXELS, read_image, read_label, read_size
+from anyscene.data.images import (
+    IMAGE_SUFFIXES,
+    MOST_PIXELS,
+    STRIP_PIXELS,
+    decode_image,
+    read_image,
+    read_label,
+    read_size,
+)
 from anyscene.errors import ConfigError, ImageError
 from tests.data.trees import picture, save
 
@@ -324,3 +332,27 @@ def test_labels_keep_their_ids(tmp_path):
         np.testing.assert_array_equal(read, ids)
     np.testing.assert_array_equal(read_label(save(tmp_path / "color.png", COLOR)), COLOR)
     np.testing.assert_array_equal(read_label(save(tmp_path / "bits.png", ids > 3)), ids > 3)
+
+
+@pytest.mark.parametrize("subsampling", [0, 1, 2])
+@pytest.mark.parametrize("progressive", [False, True])
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
+def test_jpegs_in_memory_are_read_like_files(tmp_path, mode, orientation, progressive, subsampling):
+    image = Image.fromarray(COLOR).resize((61, 43)).convert(mode)
+    exif = image.getexif()
+    exif[0x0112] = orientation
+    path = tmp_path / "picture.jpg"
+    image.save(path, exif=exif, progressive=progressive, subsampling=subsampling)
+    data = path.read_bytes()
+    np.testing.assert_array_equal(decode_image(data), read_image(path))
+    np.testing.assert_array_equal(decode_image(data + b"and what a camera adds"), read_image(path))
+
+
+@pytest.mark.parametrize("part", [0.5, 0.8, 0.999])
+def test_a_jpeg_that_is_cut_short_is_told(part):
+    file = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (60, 80, 3), np.uint8)).save(file, "JPEG")
+    data = file.getvalue()
+    with pytest.raises(ImageError, match="cut short"):
+        decode_image(data[: int(part * len(data))])

@@ -73,7 +73,7 @@ class Limits(NamedTuple):
     first: float = 0.0
 
 
-UNLIMITED = Limits(inf, inf, inf)
+UNLIMITED = Limits(inf, inf, inf, inf, inf)
 
 
 class SizeCosts(NamedTuple):

@@ -53,11 +53,13 @@ class Clock:
     """The time of one call, in milliseconds since it began.
 
     budget : infinity where there is none. left_to_others : the part of it that is left to calls that wait.
+    aim : what the call should typically take, if that is less: what takes longer than usual goes on.
     """
 
     budget: float = math.inf
     begun: float = field(default_factory=time.perf_counter)
     left_to_others: float = 0.0
+    aim: float = math.inf
 
     def elapsed(self) -> float:
         """Milliseconds since the call began."""

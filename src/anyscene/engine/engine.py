@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import inf
 from threading import Lock
 from typing import Self, cast
 
@@ -81,6 +82,7 @@ class Engine:
         until: float | None = None,
         confidence: bool | None = None,
         channels: str = "rgb",
+        aim_ms: float = inf,
     ) -> Labeling:
         """Label an image as well as possible within a budget, counted from this call.
 
@@ -91,15 +93,17 @@ class Engine:
         confidence : whether to say how sure each label is, which takes a part of the budget. None means yes
         where there is no budget.
         channels : the order of an array's colours: "rgb", or "bgr" for frames of OpenCV.
+        aim_ms : what labeling should typically take, where that is less than the budget. What takes longer
+        than usual then goes on until the budget ends. The smallest look of a network is taken in any case.
 
         Where there is time, a large photo gets outlines at its own resolution, and a panorama is labelled in
         windows that overlap.
         """
-        engine, clock = self._with(threads), Clock(parse_budget(budget))
+        engine, clock = self._with(threads), Clock(parse_budget(budget), aim=aim_ms)
         wanted = not clock.has_deadline if confidence is None else confidence
         fixed = fixed_image(image, channels)
         windows = windows_of((fixed.shape[0], fixed.shape[1]))
-        if len(windows) > 1 and clock.remaining() >= len(windows) * self._ample_ms:
+        if len(windows) > 1 and min(aim_ms, clock.remaining()) >= len(windows) * self._ample_ms:
             labeling = engine._label_windows(fixed, windows, clock, until, wanted)
         else:
             labeling = engine._label(fixed, clock, until, wanted)
@@ -125,7 +129,8 @@ class Engine:
         """Label each window in an equal share of the time that is left."""
         labelings = []
         for place, window in enumerate(windows):
-            share = Clock(clock.remaining() / (len(windows) - place))
+            left = min(clock.remaining(), clock.aim - clock.elapsed())
+            share = Clock(left / (len(windows) - place))
             labelings.append(self._label(fixed_image(image[window]), share, until, confidence))
         whole = stitch((image.shape[0], image.shape[1]), windows, labelings)
         cost = clock.elapsed()
@@ -191,7 +196,7 @@ class Engine:
         if cv2.getNumThreads() != self.threads:
             cv2.setNumThreads(self.threads)  # a setting of the whole process: the latest call decides
         self._slowness.begin_call()
-        chooser = self._choosers.for_budget(clock.budget)
+        chooser = self._choosers.for_budget(min(clock.budget, clock.aim))
         return Run(self.learned, self.local, chooser, self._bank, image, clock, self._slowness, confidence)
 
     def warm_up(self) -> None:

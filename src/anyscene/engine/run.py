@@ -215,8 +215,15 @@ class Run:
 
     def _limits(self) -> Limits:
         """What the next action may typically take."""
-        if not self.clock.has_deadline:
-            return UNLIMITED
-        left = self.clock.remaining() - self._framing_ms - self._extra_ms
-        limits = self._local.limits(left, self._at, self._slowness.factor)
-        return limits._replace(plan=limits.plan - self._stopping_ms, risked=limits.risked - self._stopping_ms)
+        before, limits, stopping = self._framing_ms + self._extra_ms, UNLIMITED, 0.0
+        if self.clock.has_deadline:
+            limits = self._local.limits(self.clock.remaining() - before, self._at, self._slowness.factor)
+            stopping = self._stopping_ms
+        aim = (self.clock.aim - self.clock.elapsed() - before - self._at.enlarging) / self._slowness.factor
+        return Limits(
+            update=min(limits.update, aim),
+            split=min(limits.split, aim),
+            plan=min(limits.plan - stopping, aim),
+            risked=limits.risked - stopping,
+            first=limits.first,
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -36,11 +36,16 @@ OLDEST_MS = 500.0
 """Where looks are ended again and again, a stream begins anew when its newest look is older than this."""
 
 
+def networks_of(engines: Iterable[Engine]) -> list[RungScores]:
+    """The feature sets that run networks, whose runs can be ended."""
+    return [each for engine in engines for each in engine.feature_sets if isinstance(each, RungScores)]
+
+
 class Watcher:
     """How a model looks at frames; all streams of the model share it."""
 
     def __init__(self, engine: Engine) -> None:
-        self._networks = [each for each in engine.feature_sets if isinstance(each, RungScores)]
+        self._networks = networks_of([engine])
         looks = looks_of(engine)
         if self._networks:  # without one, a look is a whole labeling, which nothing ends
             looks = replace(looks, run=_endable(looks.run))
@@ -107,7 +112,7 @@ class LiveStates:
         self._states: OrderedDict[str, _State] = OrderedDict()
 
     def label(
-        self, session: str, model: str, frame: NDArray[np.uint8], arrived: float, budget: float | None
+        self, session: str, model: str, frame: NDArray[np.uint8], arrived: float, budget: float
     ) -> Labeling:
         """Label the next frame of a stream. arrived : by `time.perf_counter()`. budget : milliseconds."""
         if session not in self._states:
@@ -115,8 +120,7 @@ class LiveStates:
         self._states.move_to_end(session)
         if len(self._states) > MOST:
             self._states.popitem(last=False)[1].close()
-        clock = Clock() if budget is None else Clock(budget)
-        return self._states[session].label(frame, arrived, clock)
+        return self._states[session].label(frame, arrived, Clock(budget))
 
     def make_way(self, session: str | None) -> None:
         """A request has come, of a stream or of none: the looks of other streams end."""

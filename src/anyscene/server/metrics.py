@@ -24,6 +24,7 @@ class Metrics:
         self.late = self._counter("late", "Answers that came after their deadline.", "model")
         self.refused = self._counter("refused", "Requests that were not labelled, by reason.", "reason")
         self.restarts = self._counter("worker_restarts", "Workers that ended and were replaced.")
+        self.put_back = self._counter("put_back", "Requests that gave way to one that could not wait.")
         self.queue = Gauge("anyscene_queue_length", "Requests that wait.", registry=self._registry)
         self.queue_bytes = Gauge(
             "anyscene_queue_bytes", "Bytes of all bodies in hand.", registry=self._registry

@@ -22,9 +22,6 @@ from anyscene.server.waiting import Job, Waiting
 RESTART_SECONDS = 10.0
 """About how long a new worker takes to be ready; clients are told to come back after it."""
 
-LEAST_LOOK = 0.15
-"""Whatever the pressure, labeling gets this part of what it takes without a budget: less buys too little."""
-
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
 """Before a worker that ended is replaced; doubled as long as the new ones end, too. In seconds."""
 
@@ -170,21 +167,23 @@ class Service:
         has_deadline = wish.budget_ms is not None and wish.counts_all
         deadline = arrived + budget_s if has_deadline else math.inf
         link = min(self.ready_links, key=lambda one: one.expected_end)
-        least = self._least_ms(link, wish, picture)
+        least, look = (self._takes_ms(link, wish, picture, labels) for labels in ("first", "look"))
         due = (
             deadline
             if has_deadline
             else arrived + budget_s + (self.settings.limits.patience_ms + least) / 1e3
         )
         name, place = session or (None, None)
+        if arrived + look / 1e3 > due:
+            look = least
         future = asyncio.get_running_loop().create_future()
-        return Job(wish, picture, arrived, deadline, due, least, future, is_gone, name, place)
+        return Job(wish, picture, arrived, deadline, due, least, look, future, is_gone, name, place)
 
-    def _least_ms(self, link: Link, wish: Wish, picture: Picture) -> float:
+    def _takes_ms(self, link: Link, wish: Wish, picture: Picture, labels: str) -> float:
         stages = (
             link.sending,
             link.estimates.of("decode", picture.kind, picture.pixels),
-            link.estimates.of("first", wish.model, picture.pixels),
+            link.estimates.of(labels, wish.model, picture.pixels),
             link.estimates.of("encode", wish.answer, picture.pixels),
             self.returning,
         )
@@ -193,12 +192,13 @@ class Service:
     def _admit(self, job: Job) -> None:
         """Take a request in, or raise why not."""
         limits, now = self.settings.limits, time.perf_counter()
-        if (slack_ms := 1e3 * (job.latest_start - job.arrived)) > 0:  # else it is lost in any case
-            self._pressure.note_arrival(slack_ms)
+        if job.latest_start > job.arrived:  # else it is lost in any case
+            self._pressure.note_arrival()
         if len(self.waiting) >= limits.queue_length:
             raise self._busy(job)
         free_at = [max(now, link.expected_end if link.job else now) for link in self.ready_links]
-        broken = self.waiting.broken_by(job, free_at)
+        self._make_way(job, free_at, now)
+        broken = self.waiting.broken_by([job], free_at)
         if any(other is job or other.wish.priority <= job.wish.priority for other in broken):
             if not self.waiting.jobs and min(free_at) <= now:
                 self._forget()
@@ -209,6 +209,24 @@ class Service:
         self.metrics.queue.set(len(self.waiting))
         loop = asyncio.get_running_loop()
         job.timer = loop.call_later(max(0.0, job.latest_start - now), self._give_up, job)
+
+    def _make_way(self, job: Job, free_at: list[float], now: float) -> None:
+        """If a request would come too late for a look, let a worker put back one that can wait for it.
+
+        Nobody may lose a look by that. free_at : when each worker is free; changed if one gives way.
+        """
+        if not self.waiting.broken_by([job], free_at):
+            return
+        for place, link in enumerate(self.ready_links):
+            other, freed = link.job, link.frees_at(now)
+            if other is None or other.rank <= job.rank or freed >= free_at[place]:
+                continue
+            sooner = [*free_at[:place], freed, *free_at[place + 1 :]]
+            if not self.waiting.broken_by([job, other], sooner):
+                link.give_way(now)
+                self.waiting.add(other)
+                free_at[place] = freed
+                return
 
     def _forget(self) -> None:
         """Nobody is served and nothing seems to fit: trust estimates less, or nothing would for ever."""
@@ -261,30 +279,28 @@ class Service:
     def _send(self, link: Link, job: Job, now: float, share_ms: float) -> None:
         """Give a request to a worker, with as much time as there is for it."""
         wish, picture = job.wish, job.picture
-        first = link.estimates.of("first", wish.model, picture.pixels)
-        around_ms = job.least_ms - first.mean  # all but labeling
-        whole = link.estimates.of("whole", wish.model, picture.pixels).mean
-        least = max(first.high, LEAST_LOOK * whole)
-        longest_ms = min(self._pressure.longest_ms(), share_ms) - around_ms
-        # Labeling keeps a margin, so that on average it takes less than it is given.
-        part = min(1.0, link.estimates.of("part", wish.model).mean or 1.0)
-        label_ms = max(least, longest_ms / part)
-        if not wish.counts_all and wish.budget_ms is not None:
-            label_ms = min(label_ms, wish.budget_ms)
-        expected = now + (around_ms + min(whole, part * label_ms)) / 1e3
-        finish_by = job.deadline - self.returning.highest / 1e3
-        link.send(
-            job,
-            finish_by if math.isfinite(finish_by) else None,
-            label_ms if math.isfinite(label_ms) else None,
-            min(expected, finish_by),
+        first, look, whole = (
+            link.estimates.of(labels, wish.model, picture.pixels).mean
+            for labels in ("first", "look", "whole")
         )
+        around_ms = job.least_ms - first  # all but labeling
+        aim_ms = max(look, min(self._pressure.longest_ms(), share_ms) - around_ms)
+        label_ms = math.inf if wish.counts_all or wish.budget_ms is None else wish.budget_ms
+        expected = now + (around_ms + min(whole, aim_ms, label_ms)) / 1e3
+        finish_by = job.deadline - self.returning.highest / 1e3
+        link.send(job, finish_by, label_ms, aim_ms, min(expected, finish_by))
 
     def _on_reply(self, link: Link, head: dict[str, Any], body: bytes) -> None:
         job, link.job = link.job, None
+        gave_way = "gave_way" in head
+        if gave_way:
+            link.note_way()
+            self.metrics.put_back.inc()
+        elif job is not None:
+            self.waiting.remove(job)  # it was to give way, and was done before
         # First the answer, then the next request: on a busy core the worker would hold up the answer.
         asyncio.get_running_loop().call_soon(asyncio.get_running_loop().call_soon, self._dispatch)
-        if job is None or job.answer.done():
+        if gave_way or job is None or job.answer.done():
             return
         if "error" in head:
             job.answer.set_exception(Refusal(head["status"], head["reason"], head["error"]))
@@ -301,8 +317,6 @@ class Service:
             link.estimates.note_sooner("first", job.wish.model, head["pixels"], first_ms)
         if head["budget_ms"] is None:
             link.estimates.note("whole", job.wish.model, head["pixels"], stages["label"])
-        elif head["budget_ms"] > 0:
-            link.estimates.note("part", job.wish.model, 1, stages["label"] / head["budget_ms"])
 
     def note_handed(self, answer: Answer) -> None:
         """The last byte of an answer was handed to the socket just now."""

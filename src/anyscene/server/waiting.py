@@ -6,7 +6,7 @@ import asyncio
 import bisect
 import heapq
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ class Job:
     deadline : when the last byte must be handed over; infinity if nobody set one.
     due : the deadline, or until when a request without one may wait.
     least_ms : what it takes from a free worker to the last byte if it gets first labels only.
+    look_ms : the same with the smallest look of a network, or `least_ms` if there was never time for it.
     session : names the live state that a frame belongs to. worker : the only one that may serve it.
     is_gone : tells whether the client has left.
     """
@@ -31,6 +32,7 @@ class Job:
     deadline: float
     due: float
     least_ms: float
+    look_ms: float
     answer: asyncio.Future[Any]
     is_gone: Callable[[], bool]
     session: str | None = None
@@ -75,14 +77,14 @@ class Waiting:
         """The request that a free worker should serve; it stays here until it is removed."""
         return next((job for job in self.jobs if job.worker in (None, worker)), None)
 
-    def broken_by(self, job: Job, free_at: Sequence[float]) -> list[Job]:
-        """The requests that could not be answered in time if this one came in, itself perhaps among them.
+    def broken_by(self, newcomers: Iterable[Job], free_at: Sequence[float]) -> list[Job]:
+        """The requests that would lose their look if these came in, and those of these that would get none.
 
         free_at : when each worker can take its next request.
         """
-        ordered = list(self.jobs)
-        bisect.insort(ordered, job, key=lambda one: one.rank)
-        return late_ones(ordered, free_at)
+        lost = without_look(self.jobs, free_at)
+        together = sorted([*self.jobs, *newcomers], key=lambda one: one.rank)
+        return [job for job in without_look(together, free_at) if job not in lost]
 
     def share_ms(self, now: float, workers: int) -> float:
         """The time that each request can have of a worker if all that wait have the same."""
@@ -92,15 +94,16 @@ class Waiting:
         return 1e3 * min(shares, default=math.inf)
 
 
-def late_ones(ordered: Sequence[Job], free_at: Sequence[float]) -> list[Job]:
-    """Serve requests one after the other with the least that each needs; return those that come too late."""
+def without_look(ordered: Sequence[Job], free_at: Sequence[float]) -> list[Job]:
+    """Serve requests one after the other with what each has to get; return those that get too little."""
     free = [(moment, worker) for worker, moment in enumerate(free_at)]
     heapq.heapify(free)
-    late = []
+    lost = []
     for job in ordered:
         moment, worker = free[0]
-        if moment > job.latest_start:
-            late.append(job)
-        else:
-            heapq.heapreplace(free, (moment + job.least_ms / 1e3, worker))
-    return late
+        takes_ms = job.look_ms
+        if moment + takes_ms / 1e3 > job.due:
+            lost.append(job)
+            takes_ms = job.least_ms if moment <= job.latest_start else 0.0
+        heapq.heapreplace(free, (moment + takes_ms / 1e3, worker))
+    return lost

@@ -13,6 +13,9 @@ from typing import Any
 
 _LENGTHS = struct.Struct("=II")
 
+NUMBER = struct.Struct("=Q")
+"""What tells a worker which request is to give way."""
+
 BUFFER_BYTES = 2**20
 """Of the sockets: a usual picture then passes without waiting for the other side."""
 

@@ -5,7 +5,7 @@ from threading import Timer
 
 import pytest
 
-from anyscene.features.hypercolumn.watchdog import OutOfTime, Watchdog
+from anyscene.features.hypercolumn.watchdog import GivenUp, OutOfTime, Watchdog
 
 
 def run_until_told_to_end(options, at_most=5.0):
@@ -63,8 +63,9 @@ def test_a_deadline_in_a_thousand_years_does_not_end_the_watch():
             run_until_told_to_end(options)
 
 
-def test_all_runs_can_be_ended_at_once():
+@pytest.mark.parametrize("raises", [OutOfTime, GivenUp])
+def test_all_runs_can_be_ended_at_once(raises):
     watchdog = Watchdog()
-    Timer(0.1, watchdog.end_all).start()
-    with pytest.raises(OutOfTime), watchdog.watching(time.perf_counter() + 60) as options:
+    Timer(0.1, watchdog.end_all, [raises]).start()
+    with pytest.raises(raises), watchdog.watching(time.perf_counter() + 60) as options:
         run_until_told_to_end(options)

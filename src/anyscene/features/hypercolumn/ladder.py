@@ -14,6 +14,7 @@ from anyscene.features.hypercolumn.image_keys import image_key
 from anyscene.features.hypercolumn.network import Head, Network
 from anyscene.features.hypercolumn.probabilities import floored_scores, make_probabilities
 from anyscene.features.hypercolumn.rung import RUNGS, Rung
+from anyscene.features.hypercolumn.watchdog import Ended, OutOfTime
 from anyscene.features.pooling import Pooling
 from anyscene.features.sets import SCORE_FLOOR, FeatureSet
 from anyscene.features.view import View
@@ -58,9 +59,9 @@ class RungScores(FeatureSet):
         scores = self._network.scores(fitted, self._head, view.deadline)
         return np.ascontiguousarray(scores[:, columns])
 
-    def end_runs(self) -> None:
+    def end_runs(self, raises: type[Ended] = OutOfTime) -> None:
         """End the network's runs under way, at all rungs; see `Network.end_runs`."""
-        self._network.end_runs()
+        self._network.end_runs(raises)
 
     def poolable(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Class probabilities, and the embedding as it is."""

@@ -12,7 +12,7 @@ from anyscene.checks import check_array
 from anyscene.errors import ModelError
 from anyscene.features.hypercolumn.graph_check import MOST_ROWS, OUTPUT_STRIDE, check_graph
 from anyscene.features.hypercolumn.rung import NETWORK
-from anyscene.features.hypercolumn.watchdog import OutOfTime, Watchdog
+from anyscene.features.hypercolumn.watchdog import Ended, OutOfTime, Watchdog
 from anyscene.forking import never_forked
 from anyscene.named_arrays import Arrays
 
@@ -103,7 +103,7 @@ class Network:
         }
         try:
             scores = np.asarray(self._run(feed, deadline))
-        except OutOfTime:
+        except Ended:
             raise
         except Exception as error:  # ONNX Runtime's own, of classes that it does not name publicly
             raise ModelError(f"the network cannot be run ({error}); get the file anew") from error
@@ -117,9 +117,9 @@ class Network:
             )
         return scores
 
-    def end_runs(self) -> None:
-        """End all runs under way that have a deadline, however far it is; they raise OutOfTime."""
-        self._watchdog.end_all()
+    def end_runs(self, raises: type[Ended] = OutOfTime) -> None:
+        """End all runs under way that have a deadline, however far it is. raises : what they raise."""
+        self._watchdog.end_all(raises)
 
     def mean_features(self, image: NDArray[np.uint8]) -> NDArray[np.float32]:
         """The mean of each of the network's features, float32[width], over an image as for `scores`."""

@@ -16,14 +16,23 @@ LONGEST_SLEEP = 3600.0
 """Seconds that the thread sleeps at most: some platforms refuse to wait much longer."""
 
 
-class OutOfTime(Exception):
-    """A run was ended at its deadline. Whoever set the deadline catches it."""
+class Ended(Exception):
+    """A run was ended before it was done."""
+
+
+class OutOfTime(Ended):
+    """It was ended at its deadline. Whoever set the deadline catches it."""
+
+
+class GivenUp(Ended):
+    """It was given up together with all that it is for."""
 
 
 @dataclass(eq=False)
 class _Watched:
     deadline: float
     options: Any
+    raises: type[Ended] = OutOfTime
 
 
 class Watchdog:
@@ -60,16 +69,17 @@ class Watchdog:
             yield run.options
         except Exception as error:  # ONNX Runtime's own, of a class that it does not name publicly
             if run.options.terminate:
-                raise OutOfTime from error
+                raise run.raises from error
             raise
         finally:
             with self._changed:
                 self._watched.remove(run)
 
-    def end_all(self) -> None:
+    def end_all(self, raises: type[Ended]) -> None:
         """End all runs that are under way, whatever their deadlines are."""
         with self._changed:
             for run in self._watched:
+                run.raises = raises
                 run.options.terminate = True
 
     def _watch(self) -> None:
