@@ -168,3 +168,14 @@ def test_a_network_that_is_stopped_at_once_leaves_first_labels_to_show(trained, 
     assert not out.is_prior
     assert len(out.trace) == 1
     assert len(np.unique(out.labels)) > 1
+
+
+@pytest.mark.parametrize("budget", [None, "10s"])
+def test_an_aim_bounds_what_is_taken_down_to_the_smallest_look_of_a_network(trained, bank, image, budget):
+    learned = learned_from(trained)
+    steps = {stage.step for plan in learned.plans for stage in stages(plan, learned.model.pool)}
+    known = CostModel("made up", dict.fromkeys((*OWN_STEPS, *steps), StepCost(1.0, 0.0, 0.0, 1.2)))
+    engine = Engine(learned, LocalCosts(learned.model.costs, known), bank)
+    (look,) = engine.label(image, budget, aim_ms=0.0).trace
+    assert "hypercolumn" in look.action
+    assert len(engine.label(image, budget).trace) > 1

@@ -188,6 +188,12 @@ def test_hovering_tells_class_and_confidence(browser, photo):
     ActionChains(browser).move_to_element(canvas).perform()
     probe = browser.find_element(By.CSS_SELECTOR, "#pane-a .probe")
     assert "% sure" in probe.text
+    width, height = canvas.size["width"], canvas.size["height"]
+    for x, y in ((0.02, 0.02), (0.5, 0.5), (0.6, 0.8), (0.98, 0.98)):  # it stays inside of the picture
+        aside = round((x - 0.5) * width), round((y - 0.5) * height)
+        ActionChains(browser).move_to_element_with_offset(canvas, *aside).perform()
+        assert canvas.rect["x"] <= probe.rect["x"] <= canvas.rect["x"] + width - probe.rect["width"]
+        assert canvas.rect["y"] <= probe.rect["y"] <= canvas.rect["y"] + height - probe.rect["height"]
     ActionChains(browser).move_to_element(browser.find_element(By.ID, "open")).perform()
     assert not probe.is_displayed()
 

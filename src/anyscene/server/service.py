@@ -242,11 +242,11 @@ class Service:
 
     def _busy(self, job: Job) -> Refusal:
         workers = max(1, len(self.ready_links))
-        drained = sum(other.least_ms for other in self.waiting.jobs) / workers / 1e3
+        drained = sum(other.look_ms for other in self.waiting.jobs) / workers / 1e3
         if job.wish.budget_ms is not None and job.wish.counts_all:
             message = (
                 f"no labels can be there within {job.wish.budget_ms:g} ms: a free worker takes "
-                f"{job.least_ms:.1f} ms for this picture, and {len(self.waiting)} requests wait"
+                f"{job.look_ms:.1f} ms for this picture, and {len(self.waiting)} requests wait"
             )
         else:
             message = f"the server is busy, {len(self.waiting)} requests wait; try again"

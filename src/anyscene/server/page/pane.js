@@ -2,6 +2,13 @@
 
 export const VOID = 255;
 
+const GAP = 12; // pixels between the pointer and the probe
+
+// Where the probe begins: after the pointer, or before it where it would not fit.
+function beside(at, size, room) {
+  return at + GAP + size <= room ? at + GAP : Math.max(0, at - GAP - size);
+}
+
 export class Pane {
   constructor(root, onProbe) {
     this.root = root;
@@ -96,10 +103,9 @@ export class Pane {
     if (known) swatch.style.background = `rgb(${known.color})`;
     this.probe.replaceChildren(swatch, `${name} · ${sure} % sure`);
     this.probe.hidden = false;
-    this.probe.style.left = `${x * 100}%`;
-    this.probe.style.top = `${y * 100}%`;
-    this.probe.classList.toggle("left", x > 0.6);
-    this.probe.classList.toggle("up", y > 0.8);
+    const room = this.probe.parentElement;
+    this.probe.style.left = `${beside(x * room.clientWidth, this.probe.offsetWidth, room.clientWidth)}px`;
+    this.probe.style.top = `${beside(y * room.clientHeight, this.probe.offsetHeight, room.clientHeight)}px`;
     if (aloud) this.onProbe(`${name}, ${sure} percent sure`);
   }
 
