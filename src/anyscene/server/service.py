@@ -174,7 +174,7 @@ class Service:
             else arrived + budget_s + (self.settings.limits.patience_ms + least) / 1e3
         )
         name, place = session or (None, None)
-        if arrived + look / 1e3 > due:
+        if arrived + look / 1e3 > due or session is not None:  # beliefs of a stream need no look each time
             look = least
         future = asyncio.get_running_loop().create_future()
         return Job(wish, picture, arrived, deadline, due, least, look, future, is_gone, name, place)

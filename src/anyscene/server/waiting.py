@@ -21,7 +21,7 @@ class Job:
     deadline : when the last byte must be handed over; infinity if nobody set one.
     due : the deadline, or until when a request without one may wait.
     least_ms : what it takes from a free worker to the last byte if it gets first labels only.
-    look_ms : the same with the smallest look of a network, or `least_ms` if there was never time for it.
+    look_ms : the same with the smallest look of a network; `least_ms` if it has no time for one, or no need.
     session : names the live state that a frame belongs to. worker : the only one that may serve it.
     is_gone : tells whether the client has left.
     """
