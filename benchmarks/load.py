@@ -107,10 +107,15 @@ class Client:
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def send(self, shot: Shot) -> Hit:
-        """Send one request and read its answer."""
+        """Send one request and read its answer; once more if a server closed the idle connection before."""
+        is_reused = bool(self._free)
+        hit = await self._send(shot, is_reused)
+        return await self._send(shot, False) if is_reused and not hit.status else hit
+
+    async def _send(self, shot: Shot, is_reused: bool) -> Hit:
         begun = time.perf_counter()
         try:
-            reader, writer = self._free.pop() if self._free else await self._connect()
+            reader, writer = self._free.pop() if is_reused else await self._connect()
             writer.write(shot.head + b"Content-Length: %d\r\n\r\n" % len(shot.body) + shot.body)
             await writer.drain()
             sent = time.perf_counter()
