@@ -1,11 +1,13 @@
 """Model files: what goes in comes out; whatever is wrong with one is one clear sentence."""
 
+import hashlib
 import json
 import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from safetensors.numpy import load, save
 
 from anyscene.apps.info import describe_model
 from anyscene.data import Classes
@@ -154,9 +156,23 @@ def test_missing_member(path):
     check_refused(path, "graphs/hypercolumn", "missing")
 
 
+def test_a_model_of_version_3_keeps_nothing_before_blends_and_all_before_trees(trained, path):
+    parts = members(path)
+    arrays = load(parts["arrays.safetensors"])
+    kept = [name for name in arrays if name.endswith("/kept")]
+    assert len(kept) == len(trained.model.pool.chains)
+    parts["arrays.safetensors"] = save({name: a for name, a in arrays.items() if name not in kept})
+    rewrite(path, parts)
+    checksums = json.loads(parts["manifest.json"])["checksums"]
+    checksums["arrays.safetensors"] = hashlib.sha256(parts["arrays.safetensors"]).hexdigest()
+    edit_manifest(path, schema_version=3, checksums=checksums)
+    for chain in load_model(path).model.pool.chains:
+        assert chain.kept == (0 if chain.has_blend else 1)
+
+
 def test_another_version(path):
     edit_manifest(path, schema_version=99)
-    check_refused(path, "version '99'", "versions 2 to 3")
+    check_refused(path, "version '99'", "versions 2 to 4")
 
 
 def test_wrong_value_in_the_manifest(path):

@@ -88,8 +88,10 @@ def random_chain(
     )
     without = np.zeros(0, np.int16), np.zeros(0, np.float32), np.zeros(CLASSES, np.float32)
     roots = 3 * np.arange(trees, dtype=np.int32)
-    parts = blend if random.random() < 0.5 else without
-    return Chain(*parts, source, column, feature, threshold, left, value, roots)
+    blends = random.random() < 0.5
+    parts = blend if blends else without
+    kept = np.array([0.0 if blends else random.choice([0.5, 1.0])], np.float32)
+    return Chain(kept, *parts, source, column, feature, threshold, left, value, roots)
 
 
 def blend_chain(sources: Sequence[int]) -> Chain:
@@ -97,7 +99,8 @@ def blend_chain(sources: Sequence[int]) -> Chain:
     nothing = (np.zeros(0, kind) for kind in (np.int16, np.int32, np.int32, np.float32, np.int32))
     weights, bias = np.ones(len(sources), np.float32), np.zeros(CLASSES, np.float32)
     no_value, no_roots = np.zeros((0, CLASSES), np.float32), np.zeros(0, np.int32)
-    return Chain(np.array(sources, np.int16), weights, bias, *nothing, no_value, no_roots)
+    anew, own = np.zeros(1, np.float32), np.array(sources, np.int16)
+    return Chain(anew, own, weights, bias, *nothing, no_value, no_roots)
 
 
 def random_model(

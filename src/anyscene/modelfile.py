@@ -36,7 +36,7 @@ from anyscene.policy.policies import LearnedPolicy, LinearQ
 from anyscene.policy.storage import StoredPolicy, check_policy, policy_from_arrays, policy_to_arrays
 from anyscene.policy.stream_section import StreamSection
 
-SCHEMA = 3
+SCHEMA = 4
 OLDEST_SCHEMA = 2
 ARRAYS, GRAPHS = "arrays.safetensors", "graphs"
 KIND = "anyscene model"
@@ -145,9 +145,16 @@ def chain_to_arrays(chain: Chain) -> dict[str, NDArray[Any]]:
     return {part.name: getattr(chain, part.name) for part in fields(Chain)}
 
 
-def chain_from_arrays(arrays: Arrays, prefix: str) -> Chain:
-    """The inverse of `chain_to_arrays`, each name after a prefix."""
-    return Chain(**{part.name: arrays[prefix + part.name] for part in fields(Chain)})
+def chain_from_arrays(arrays: Arrays) -> Chain:
+    """The inverse of `chain_to_arrays`."""
+    return Chain(**{part.name: arrays[part.name] for part in fields(Chain)})
+
+
+def _chain_arrays(arrays: Arrays, index: int) -> Arrays:
+    """The arrays of a chain. Before version 4 they do not say what is kept: nothing by blends, else all."""
+    own = under(f"chains/{index}", arrays)
+    kept = np.full(1, 0.0 if len(own["blend_source"]) else 1.0, np.float32)
+    return {"kept": kept, **own}
 
 
 def _writable(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,13 +224,13 @@ def load_model(path: Path) -> TrainedModel:
 
 def _read_manifest(path: Path, members: dict[str, bytes]) -> _Manifest | _Version2:
     document = read_manifest(path, members, KIND)
-    if (version := document.get("schema_version")) not in (OLDEST_SCHEMA, SCHEMA):
+    if (version := document.get("schema_version")) not in range(OLDEST_SCHEMA, SCHEMA + 1):
         raise ModelError(
             f"the model {path} is of version {str(version)[:20]!a}, this anyscene reads versions "
             f"{OLDEST_SCHEMA} to {SCHEMA}; train it anew or use the anyscene that made it"
         )
     try:
-        kind = _Manifest if version == SCHEMA else _Version2
+        kind = _Version2 if version == OLDEST_SCHEMA else _Manifest
         manifest = kind.model_validate(document)
         validation.check_record(manifest.record)
         return manifest
@@ -248,8 +255,9 @@ def _assemble(m: _Manifest | _Version2, arrays: Arrays, members: Mapping[str, by
     validation.check_ladder(m.ladder, sources)
     chains = []
     for i in range(m.chains):
-        validation.check_chain(under(f"chains/{i}", arrays), classes, sources)
-        chains.append(chain_from_arrays(arrays, f"chains/{i}/"))
+        own = _chain_arrays(arrays, i)
+        validation.check_chain(own, classes, sources)
+        chains.append(chain_from_arrays(own))
     validation.check_actions(m.actions, [chain.size for chain in chains])
     costs = under("costs", arrays)
     validation.check_costs(costs, m.scalars, len(m.sets))

@@ -16,6 +16,7 @@ from anyscene.learning.proposals.greedy import (
     GreedySettings,
     Proposal,
     Step,
+    _best_of_each_kind,
     fit_chains,
     greedy_course,
     plan,
@@ -149,6 +150,26 @@ def test_a_blend_does_not_trust_beliefs_that_know_their_images(spoken_to):
     for chain in fit_chains(spoken_to, lines, sources, layout_of(spoken_to.corpus), SETTINGS, random):
         parents, said = chain.blend_weight
         assert said > 0.3 > parents
+
+
+def test_trees_that_bring_a_set_begin_halfway_to_the_prior_and_others_where_beliefs_are(crowd):
+    lines = take(crowd, crowd.start(), Step(Split(0.0)))
+    layout, random = layout_of(crowd.corpus), np.random.default_rng(0)
+    sources = Sources((PARENT_BELIEF, 0), (0,)), Sources((PARENT_BELIEF, 0))
+    (new, *_), (known, *_) = (fit_chains(crowd, lines, s, layout, SETTINGS, random) for s in sources)
+    assert new.kept == 0.5
+    assert known.kept == 1
+    state = replace(lines[0][0], belief=np.roll(lines[0][0].belief, 1, axis=1))
+    untouched = replace(new, value=np.zeros_like(new.value))
+    ((after, *_), *_) = [crowd.update([state] * len(crowd.examples), [untouched] * len(crowd.examples), 2)]
+    between = np.sqrt(state.belief * crowd.corpus.prior)
+    np.testing.assert_allclose(after.belief, between / between.sum(axis=1, keepdims=True), rtol=1e-4)
+
+
+def test_what_is_fitted_differs_in_its_sets_or_in_whether_it_splits():
+    alike = [replace(proposed(gain, 2.0), splits=(Split(0.3),)) for gain in (0.5, 0.7)]
+    other = proposed(0.1, 2.0)
+    assert _best_of_each_kind([*alike, other], 1.0) == [alike[1], other]
 
 
 def proposed(gain, cost, waste=0.2):

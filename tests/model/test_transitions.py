@@ -47,9 +47,11 @@ def test_update_multiplies_active_beliefs_by_exp_of_the_learners(seed, steps, wh
     for row, leaf in enumerate(state.leaves):
         q = state.belief[row].astype(float)
         if state.active[row]:
+            if done == 0:
+                q = q**chain.kept * np.exp(chain.blend_bias)
             if chain.has_blend and done == 0:
                 parent = np.maximum(state.parent_belief[row], kernels.SCORE_FLOOR)
-                q = np.exp(chain.blend_weight[0] * np.log(parent) + chain.blend_bias)  # anew
+                q = q * parent ** chain.blend_weight[0]
             for root in chain.trees_between(done, size):
                 node = root
                 while chain.left[node] >= 0:

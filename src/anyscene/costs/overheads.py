@@ -88,6 +88,7 @@ def _model(classes: int, random: np.random.Generator) -> Model:
     roots = own * np.arange(TREES)
     left = np.where(one >= 0, one + roots[:, None], -1).ravel().astype(np.int32)
     chain = Chain(
+        kept=np.ones(1, np.float32),
         blend_source=np.zeros(0, np.int16),
         blend_weight=np.zeros(0, np.float32),
         blend_bias=np.zeros(classes, np.float32),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from anyscene.learning.proposals.static_sequence import GreedySequence
 from anyscene.modelfile import action_from_json, action_to_json, chain_from_arrays, chain_to_arrays
+from anyscene.named_arrays import under
 
 
 def sequence_to_arrays(sequence: GreedySequence) -> dict[str, NDArray[Any]]:
@@ -28,6 +29,6 @@ def sequence_to_arrays(sequence: GreedySequence) -> dict[str, NDArray[Any]]:
 
 def sequence_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> GreedySequence:
     """The inverse of `sequence_to_arrays`."""
-    chains = tuple(chain_from_arrays(arrays, f"{i}/") for i in range(int(arrays["count"][0])))
+    chains = tuple(chain_from_arrays(under(str(i), arrays)) for i in range(int(arrays["count"][0])))
     actions = tuple(action_from_json(row) for row in arrays["actions"].tolist())
     return GreedySequence(chains, actions, tuple(arrays["held_out_loss"].tolist()))

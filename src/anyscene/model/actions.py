@@ -191,7 +191,8 @@ def detailed(
 def update(state: State, action: Update, pool: Pool, evidence: Evidence) -> State:
     """Apply a bundle to the active leaves: q ∝ q·exp(α·h(f)), f = [features, parent's belief] (Eq. 2).
 
-    A blend starts over, q ∝ exp(h): beliefs of before count only as one of its sources.
+    A chain may begin with less than the belief of before, q ∝ q^kept·exp(α·h(f)). A blend starts over, with a
+    power of 0: beliefs of before count only as one of its sources.
     """
     chain, done = pool.chains[action.chain], int(state.applied[action.chain])
     (scores,) = chain_scores(state, chain, pool, evidence, done, (action.size,))
@@ -202,9 +203,10 @@ def updated(state: State, action: Update, pool: Pool, scores: NDArray[np.float32
     """Return the state after an update whose scores for the active leaves are known."""
     rows, applied = state.active_rows, state.applied.copy()
     belief, detail = state.belief, state.detail
-    if pool.chains[action.chain].has_blend and applied[action.chain] == 0:
+    chain = pool.chains[action.chain]
+    if chain.kept < 1 and applied[action.chain] == 0:
         belief = belief.copy()
-        belief[rows] = 1 / pool.classes
+        belief[rows] = belief[rows] ** chain.kept / pool.classes
         blended = pool.details[action.chain]
         detail = blended if blended.any() else detail
     sets = pool.needs_of[action]
@@ -229,7 +231,7 @@ def chain_scores(
     One float32[n, C] for each of the rising `sizes`: what the learners up to there add together.
     """
     scores = np.zeros((len(state.active_rows), pool.classes), np.float32)
-    if chain.has_blend and done == 0:
+    if done == 0:
         _add_blend(state, chain, pool, evidence, scores)
     x = _tree_inputs(state, chain, pool, evidence, done, sizes[-1])
     sums = []

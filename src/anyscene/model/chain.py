@@ -19,7 +19,11 @@ class Chain:
     The first may be a blend, h(k) = Σ_j weight_j·log s_j(k) + bias_k, where each s_j is a source that speaks
     of classes itself: a rung of the network, or the parent's belief. All others are trees.
 
-    blend_source, blend_weight : int16[J], float32[J]; empty without a blend. blend_bias : float32[C].
+    kept : float32[1], the power to which beliefs are raised before the first learner; 1 leaves them as they
+    are, 0 makes them anew, as every blend does. Trees that bring new evidence keep less than all: beliefs of
+    before are too sure of what other sets said.
+    blend_source, blend_weight : int16[J], float32[J]; empty without a blend. blend_bias : float32[C], added
+    with the first learner.
     source, column : int16[M], int32[M], where each input of the trees comes from: a feature set's index in
     the pool (or PARENT_BELIEF) and its column there.
     feature, threshold, left : int32[n], float32[n], int32[n], the nodes of all trees: `feature` is an input,
@@ -28,6 +32,7 @@ class Chain:
     roots : int32[T], the root of each tree; nodes of a tree follow its root.
     """
 
+    kept: NDArray[np.float32]
     blend_source: NDArray[np.int16]
     blend_weight: NDArray[np.float32]
     blend_bias: NDArray[np.float32]

@@ -146,6 +146,7 @@ def check_chain(chain: Arrays, classes: int, sources: Sources) -> None:
     blends, nodes, inputs, trees = (len(chain[name]) for name in ("blend_source", "left", "source", "roots"))
     sets = len(sources.columns)
     kinds: dict[str, tuple[type, tuple[int, ...], float, float]] = {
+        "kept": (np.float32, (1,), 0, 0 if blends else 1),
         "blend_source": (np.int16, (blends,), PARENT_BELIEF, sets - 1),
         "blend_weight": (np.float32, (blends,), -LARGEST, LARGEST),
         "blend_bias": (np.float32, (classes,), -LARGEST, LARGEST),

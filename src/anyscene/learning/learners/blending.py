@@ -22,10 +22,14 @@ from anyscene.model import kernels
 
 @dataclass(frozen=True)
 class Blend:
-    """h(k) = Σ_j weight_j·log s_j(k) + bias_k. weight : float32[J]. bias : float32[C]."""
+    """h(k) = Σ_j weight_j·log s_j(k) + bias_k. weight : float32[J]. bias : float32[C].
+
+    kept : the power of the beliefs of before that counts, too; see `Chain`.
+    """
 
     weight: NDArray[np.float32]
     bias: NDArray[np.float32]
+    kept: float = 0.0
 
     def beliefs(self, chances: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         """Beliefs q ∝ exp(h); chances : the sources' class probabilities, float32[n, C] each."""
@@ -33,6 +37,11 @@ class Blend:
         for weight, source in zip(self.weight.tolist(), chances, strict=True):
             kernels.add_log_scores(source, weight, scores)
         return np.asarray(kernels.reweigh(np.ones_like(scores), np.arange(len(scores)), scores))
+
+
+def halfway(prior: NDArray[np.float32]) -> Blend:
+    """From the beliefs of before halfway to the prior, in logarithms; it looks at nothing else."""
+    return Blend(np.zeros(0, np.float32), (0.5 * np.log(prior)).astype(np.float32), kept=0.5)
 
 
 def fit_blend(

@@ -88,7 +88,7 @@ def fit_tree(
     draws = _draw_columns(columns.all, 2**settings.depth - 1, settings.column_share, random)
     # Where a set must be used, the first cut sees as large a share of it.
     (root,) = _draw_columns(columns.first, 1, settings.column_share, random)
-    curvature_of = np.average(rows.belief * (1 - rows.belief), axis=0, weights=rows.weight)
+    curvature_of = rows.weight @ (rows.belief * (1 - rows.belief)) / rows.weight.sum()
     class_curvature = np.maximum(curvature_of, 1e-3)
     class_scale = (1 / np.sqrt(class_curvature)).astype(np.float32)
     sums = grower_kernels.gradients(rows.truth, rows.belief, rows.weight, class_scale)

@@ -245,9 +245,10 @@ def add_leaf_values(
 ) -> None:
     """Update beliefs in place: q ∝ q·exp(value of its leaf), floored and normalised."""
     classes = belief.shape[1]
+    factor = np.exp(value)
     for i in range(len(leaf)):
         total = np.float32(0.0)
         for k in range(classes):
-            belief[i, k] *= np.exp(value[leaf[i], k])
+            belief[i, k] *= factor[leaf[i], k]
             total += belief[i, k]
         floor_and_normalise(belief[i], total, np.float32(floor))

@@ -89,6 +89,11 @@ class LeafRows:
         """The leaves after a blend."""
         return replace(self, belief=blend.beliefs([self.chances[source] for source in sources]))
 
+    def halfway(self, prior: NDArray[np.float32]) -> LeafRows:
+        """The leaves with beliefs halfway to the prior; see `blending.halfway`."""
+        between = np.sqrt(self.belief * prior)
+        return replace(self, belief=between / between.sum(axis=1, keepdims=True))
+
     def rows(self) -> Rows:
         """The leaves as rows to fit trees to, with beliefs of their own to change."""
         return Rows(self.binned, self.truth, self.belief.copy(), self.weight)

@@ -274,6 +274,7 @@ def flatten(
     of_belief[inner] = source[of_inner] == PARENT_BELIEF
     threshold[of_belief] = BELIEF_BINS.edges[0, np.minimum(nodes.cut[of_belief], MAX_BINS - 2)]
     return Chain(
+        kept=np.array([blend.kept if blend else 1.0], np.float32),
         blend_source=np.array(blended if blend else (), np.int16),
         blend_weight=blend.weight if blend else np.zeros(0, np.float32),
         blend_bias=blend.bias if blend else np.zeros(classes, np.float32),

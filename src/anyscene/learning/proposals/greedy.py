@@ -18,9 +18,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.learning.learners.blending import halfway
 from anyscene.learning.learners.boosting import BoostingSettings, Columns, boost
 from anyscene.learning.learners.cross_fit import loss_after
-from anyscene.learning.learners.leaves import Layout, draw_leaves, layout_of
+from anyscene.learning.learners.leaves import Layout, LeafRows, draw_leaves, layout_of
 from anyscene.learning.learners.weak_learners import flatten
 from anyscene.learning.proposals.advancing import Crowd, Lines, Measured
 from anyscene.learning.proposals.sources import Sources, choices_of_sources
@@ -28,8 +29,8 @@ from anyscene.model.actions import Action, Split, Update
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.state import State
 
-SCREENED_DEPTH = 3
-"""Trees that only tell whether a feature set is worth looking at are smaller than those that label."""
+SCREENED_DEPTH, SCREENED_TREES = 3, 20
+"""Trees that only tell whether a set is worth looking at are smaller and fewer than those that label."""
 
 LEAST_GAIN = 0.004
 """Share of the cross-entropy that a step takes off at least: less is not there on new images."""
@@ -66,7 +67,7 @@ class GreedySettings:
     steps: int = 40
     samples: int = 30_000
     screening_samples: int = 8_000
-    fitted: int = 2
+    fitted: int = 5
     far_sighted: bool = False
     boosting: BoostingSettings = field(
         default_factory=lambda: BoostingSettings(
@@ -158,6 +159,8 @@ def _best_steps(
     ]
     horizon = crowd.costs.everything
     wanted = 1 if settings.far_sighted else settings.fitted
+    if not settings.far_sighted:
+        screened = _best_of_each_kind(screened, before.cost)
     best: tuple[float, list[Step]] = (0.0, [])
     for _ in range(min(MOST_TRIED, len(screened))):
         proposal = plan(screened, horizon)[0] if settings.far_sighted else _rewarding(screened, before.cost)
@@ -189,6 +192,18 @@ def _best_steps(
 def _rewarding(proposals: Sequence[Proposal], spent: float) -> Proposal:
     """The proposal of largest foretold reward (Eq. 4)."""
     return max(proposals, key=lambda proposal: proposal.gain / (proposal.cost - spent))
+
+
+def _best_of_each_kind(proposals: Sequence[Proposal], spent: float) -> list[Proposal]:
+    """The proposals that promise most with each choice of sets, on the leaves of now and after splits.
+
+    One fold screens, and may be wrong about a set; all folds judge what is fitted. So proposals that differ
+    are fitted, rather than the same sets on leaves that are nearly the same.
+    """
+    kinds: dict[tuple[Sources, bool], list[Proposal]] = {}
+    for proposal in proposals:
+        kinds.setdefault((proposal.sources, bool(proposal.splits)), []).append(proposal)
+    return [_rewarding(alike, spent) for alike in kinds.values()]
 
 
 def plan(proposals: Sequence[Proposal], horizon: float) -> tuple[Proposal, ...]:
@@ -236,9 +251,20 @@ def fit_chains(
             blend = leaves.blend(sources.every, corpus.prior)
             chains.append(flatten(blend, sources.every, (), (), corpus.classes))
         else:
-            trees = boost(leaves.rows(), max(settings.sizes), settings.boosting, random, columns=columns)
-            chains.append(flatten(None, (), trees, layout.inputs, corpus.classes))
+            rows = _beginning(leaves, sources, corpus.prior).rows()
+            trees = boost(rows, max(settings.sizes), settings.boosting, random, columns=columns)
+            start = halfway(corpus.prior) if sources.new else None
+            chains.append(flatten(start, (), trees, layout.inputs, corpus.classes))
     return tuple(chains)
+
+
+def _beginning(leaves: LeafRows, sources: Sources, prior: NDArray[np.float32]) -> LeafRows:
+    """What trees begin with: trees that bring a new set begin halfway between the beliefs and the prior.
+
+    Beliefs of before know the images that they were fitted to. Little is left over there for a new set to
+    explain, so trees on top of these beliefs would hardly look at it.
+    """
+    return leaves.halfway(prior) if sources.new else leaves
 
 
 def _columns(layout: Layout, sources: Sources) -> Columns:
@@ -297,8 +323,9 @@ def _screen(
             )
             left = after_all.cross_entropy
         else:
-            trees = max(settings.sizes)
-            left = loss_after(fitted, judged, _columns(layout, sources), trees, boosting, random)
+            trees = SCREENED_TREES
+            learned, tried = (_beginning(part, sources, crowd.corpus.prior) for part in (fitted, judged))
+            left = loss_after(learned, tried, _columns(layout, sources), trees, boosting, random)
         share = 1 - left / max(judged.cross_entropy, 1e-12)
         gain = share * active + settings.alpha * (before.impurity - opened.impurity)
         waste = crowd.costs.step + _applying(crowd, after, trees)
