@@ -47,8 +47,13 @@ def measure_overheads(classes: int) -> dict[str, float]:
     policy = LearnedPolicy(_zero_q(model, small))
 
     def choose(state: State) -> Callable[[], object]:
-        # Twice: what an action costs by the model, and what it takes here.
-        return lambda: (policy.choose(model.situation(state)), model.situation(state))
+        # As the engine does: what is offered at which cost, what it takes here, and Q̂.
+        def once() -> object:
+            situation = model.situation(state)
+            model.costs.of_actions(state, model.pool, situation.coverage)
+            return policy.choose(situation)
+
+        return once
 
     def learners(state: State, size: int) -> Callable[[], object]:
         return lambda: update(state, Update(0, size), model.pool, evidence)
