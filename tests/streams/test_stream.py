@@ -91,6 +91,28 @@ def test_a_still_camera_is_not_painted_or_moved_again(engine, streets):
     assert (run(stream, [still[0].image], 8 * INTERVAL)[0].labels == outs[1].labels).all()
 
 
+def test_a_new_scene_is_labelled_as_a_single_image_where_a_closer_look_follows(engine, pan):
+    image = pan[0].image
+    stream = Stream(engine, looks_of(engine), (5_000.0,), FixedPeriod(1, 1), StampedWorker(), 1.0)
+    found = stream.label(image, 0.0, Clock(1e3))
+    assert (found.labels == engine.label(image, 1e3).labels).all()
+    assert found.age_ms == 0.0
+    assert stream.label(image, INTERVAL, Clock(1e3)).age_ms == 0.0  # alone again: the look is not done
+    assert stream.label(image, 5_050.0, Clock(1e3)).age_ms is not None
+
+
+def test_what_a_call_is_said_to_take_includes_the_decision_on_the_next_look(engine, pan):
+    class Slow(FixedPeriod):
+        def choose(self, situation):
+            time.sleep(0.03)
+            return super().choose(situation)
+
+    stream = Stream(engine, looks_of(engine), (5_000.0,), Slow(1, 1), StampedWorker(), 1.0)
+    out = stream.label(pan[0].image, 0.0, Clock(20.0))
+    assert out.cost > 30
+    assert out.deadline_met is False
+
+
 def test_a_late_look_is_moved_through_the_frames_since(engine, pan):
     looks = looks_of(engine)
     slow = Stream(engine, looks, (120.0,), FixedPeriod(1, 1), StampedWorker(), 1.0)

@@ -18,9 +18,9 @@ CELL = 4
 SMALLEST_SIDE = 64
 """Flow is not asked for in frames with a shorter side: its patches of 8 by 8 pairs of cells do not fit."""
 
-FINEST_SCALE = 1
-"""Flow is found at half the resolution of cells; at that of cells it takes four times as long and is hardly
-better."""
+FINE_SCALE, ROUGH_SCALE = 0, 1
+"""Fine flow is found at the resolution of cells, rough flow at half of it, in a quarter of the time. Rough
+flow loses thin things before what is far behind them: docs/research/2026-11-18-streams-aging.md."""
 
 SHADES = 64
 """Shades of grey that are told apart where frames are compared as a whole."""
@@ -77,6 +77,17 @@ def sight_of(frame: NDArray[np.uint8]) -> Sight:
     return Sight(colors, np.asarray(cv2.cvtColor(colors, cv2.COLOR_RGB2GRAY)))
 
 
+def coarser(sight: Sight, grid: tuple[int, int]) -> Sight:
+    """The sight in fewer cells, or as it is where it has fewer than a grid of (rows, columns)."""
+    if grid[0] >= sight.grid[0] or grid[1] >= sight.grid[1]:
+        return sight
+    colors, greys = (
+        np.asarray(cv2.resize(cells, (grid[1], grid[0]), interpolation=cv2.INTER_AREA), np.uint8)
+        for cells in (sight.colors, sight.greys)
+    )
+    return Sight(colors, greys)
+
+
 def is_still(before: Sight, after: Sight) -> bool:
     """Tell whether two frames of one size differ by noise alone."""
     unlike = cv2.absdiff(before.greys, after.greys).astype(np.float32)
@@ -97,16 +108,24 @@ class MotionFinder:
     """Finds motion by OpenCV's DIS flow; it keeps buffers, so one serves one thread at a time."""
 
     def __init__(self) -> None:
-        self._flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
-        self._flow.setFinestScale(FINEST_SCALE)
+        self._fine, self._rough = _flow_at(FINE_SCALE), _flow_at(ROUGH_SCALE)
 
-    def find(self, before: Sight, after: Sight) -> Motion:
-        """Find where each cell of a frame lay in the one before, of the same size."""
-        flow = self._flow.calc(after.greys, before.greys, None)
+    def find(self, before: Sight, after: Sight, fine: bool = True) -> Motion:
+        """Find where each cell of a frame lay in the one before, of the same size.
+
+        fine : whether to follow thin things, too, which takes longer.
+        """
+        flow = (self._fine if fine else self._rough).calc(after.greys, before.greys, None)
         columns, rows, unlike, match = (np.empty(after.grid, np.float32) for _ in range(4))
         way = kernels.follow(flow, before.greys, after.greys, columns, rows, unlike)
         kernels.match(columns, rows, _smoothed(unlike), MATCH_LEVELS, match)
         return Motion(columns, rows, match, way / after.grid[1])
+
+
+def _flow_at(scale: int) -> cv2.DISOpticalFlow:
+    flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
+    flow.setFinestScale(scale)
+    return flow
 
 
 def after_another(first: Motion, second: Motion) -> Motion:

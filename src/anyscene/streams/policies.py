@@ -23,10 +23,10 @@ class Situation:
     """All that a stream policy may look at when a frame has come.
 
     age_ms : since the newest frame that was looked at arrived. moved : how far the image moved since then, in
-    widths of the frame. doubted : the share of trust that beliefs lack. entropy : of the beliefs, in nats.
-    frames : how many came since the last look. income : CPU time that may be spent a frame, on average.
-    costs : of each action, float64[A]. offered : bool[A], actions that the credit pays for; NOTHING always is
-    one. Costs and income are in units of the finest look.
+    widths of the frame. doubted : the share of trust that beliefs lack. entropy : of the beliefs after the
+    last look, in nats. frames : how many came since the last look. income : CPU time that may be spent a
+    frame, on average. costs : of each action, float64[A]. offered : bool[A], actions that the credit pays
+    for; NOTHING always is one. Costs and income are in units of the finest look.
     """
 
     age_ms: float

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import cv2
 
-from anyscene.streams.motion import Motion, MotionFinder, Sight
+from anyscene.streams.motion import Motion, MotionFinder, Sight, is_still, no_motion
 
-OTHER_SHADES = 0.2
+OTHER_SHADES = 0.25
 """By so much the shares of shades differ in all in another scene, but not when a camera moves."""
 
-OTHER_LEVELS = 25.0
+OTHER_LEVELS = 22.0
 """Grey levels. Cells differ by more on average in another scene, but not when something large goes by."""
 
 LEAST_MATCH = 0.6
@@ -19,11 +19,22 @@ LONGEST_PAUSE_MS = 1_000.0
 """After so long without a frame, beliefs are not carried on."""
 
 
-def motion_within_scene(finder: MotionFinder, before: Sight, after: Sight) -> Motion | None:
-    """How a scene moved between two frames of one size; None if the later shows another scene or light."""
-    if cv2.norm(before.shades, after.shades, cv2.NORM_L1) > OTHER_SHADES and (
-        cv2.norm(before.greys, after.greys, cv2.NORM_L1) > OTHER_LEVELS * after.greys.size
-    ):
+def is_other_scene(before: Sight, after: Sight) -> bool:
+    """Tell at a glance whether two frames of one size show different scenes; most that do are told."""
+    levels = cv2.norm(before.greys, after.greys, cv2.NORM_L1) / after.greys.size
+    return bool(levels > OTHER_LEVELS and cv2.norm(before.shades, after.shades, cv2.NORM_L1) > OTHER_SHADES)
+
+
+def motion_within_scene(
+    finder: MotionFinder, before: Sight, after: Sight, fine: bool = True
+) -> Motion | None:
+    """How a scene moved between two frames of one size; None if the later shows another scene or light.
+
+    It is `no_motion` where nothing moved. fine : see `MotionFinder.find`.
+    """
+    if is_other_scene(before, after):
         return None
-    motion = finder.find(before, after)
+    if is_still(before, after):
+        return no_motion(after.grid)
+    motion = finder.find(before, after, fine)
     return motion if motion.match.mean() >= LEAST_MATCH else None

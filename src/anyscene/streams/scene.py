@@ -30,8 +30,7 @@ class Scene:
     """What is kept of the scene in sight; another scene begins with an empty one.
 
     shape : of its frames. carried : what is believed. sight : of the last frame that beliefs were moved to.
-    frames : how many came since the last look. painted : the labels along outlines that were shown last, and
-    of what.
+    frames : how many came since the last look. painted : the labels that were shown last, and of what.
     """
 
     shape: tuple[int, ...] = ()

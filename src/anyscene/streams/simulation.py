@@ -13,7 +13,7 @@ from anyscene.data.clips import Clip
 from anyscene.hierarchy.pyramid import working_frame
 from anyscene.streams.looks import Looks
 from anyscene.streams.memory import Carried, Memory, memory_of, merged
-from anyscene.streams.motion import Motion, MotionFinder, Sight, is_still, no_motion, sight_of
+from anyscene.streams.motion import Motion, MotionFinder, Sight, no_motion, sight_of
 from anyscene.streams.policies import NEVER, NOTHING, Situation, StreamPolicy
 from anyscene.streams.restarts import motion_within_scene
 
@@ -57,10 +57,9 @@ def record(clip: Clip, looks: Looks) -> Recording:
         sight = sight_of(frame)
         if anchor is not None and anchor.grid != sight.grid:
             anchor = None  # another size is another scene
-        if anchor is not None and is_still(anchor, sight):
-            motions.append(no_motion(sight.grid))
-        else:
-            motions.append(None if anchor is None else motion_within_scene(finder, anchor, sight))
+        motion = None if anchor is None else motion_within_scene(finder, anchor, sight)
+        motions.append(motion)
+        if motion is not no_motion(sight.grid):
             anchor = sight
         seen = (looks.scores(frame, look) for look in range(len(looks)))
         scores.append(tuple(each.astype(np.float16) for each in seen))
@@ -124,7 +123,7 @@ class Moment:
             age_ms=self.at * self.recording.interval_ms - self.memory.seen_ms,
             moved=self.memory.moved,
             doubted=self.memory.doubt,
-            entropy=self.memory.entropy,
+            entropy=self.carried.known.entropy,
             frames=self.frames,
             income=np.inf,
             costs=self.costs,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +21,22 @@ from anyscene.labeling import Labeling
 from anyscene.painting.cells import labels_by_cells
 from anyscene.painting.confidence import confidence_between
 from anyscene.streams.credit import Credit
-from anyscene.streams.looks import Looks
+from anyscene.streams.looks import Looks, on_grid
 from anyscene.streams.memory import Carried, Memory, memory_of, merged, shown
 from anyscene.streams.motion import (
     SMALLEST_SIDE,
+    Motion,
     MotionFinder,
     Sight,
-    is_still,
+    coarser,
+    no_motion,
     sight_of,
 )
+from anyscene.streams.pace import LEARNING_RATE, Pace
 from anyscene.streams.policies import NOTHING, Situation, StreamPolicy
 from anyscene.streams.restarts import LONGEST_PAUSE_MS, motion_within_scene
 from anyscene.streams.scene import Pending, Scene
-from anyscene.streams.showing import labels_of
+from anyscene.streams.showing import Painter
 from anyscene.streams.workers import Worker
 
 USUAL_INTERVAL_MS = 66.0
@@ -40,23 +45,20 @@ USUAL_INTERVAL_MS = 66.0
 MARGIN = 1.25
 """A look may take so many times what it usually takes."""
 
-PAINTING_MARGIN = 1.1
-"""Painting along outlines may; it takes much the same each time."""
+FLOW_MARGIN = 1.5
+"""Fine flow may; everything else in the call comes after it."""
 
 PLAIN_MS = 0.3
 """What must be left for labels at least: those of whole cells."""
+
+MOVING_MS = 0.3
+"""What moving beliefs takes at most, once it is known where everything went."""
 
 EASE = 4.0
 """Where the account is full, a policy may spend so many times what comes in."""
 
 SAVED_UP_MS = 100.0
 """CPU time that can be saved up for later, or what two looks at the finest size take if that is more."""
-
-FADING = 0.998
-"""What is too dear is believed to cost a little less each time, so that it is tried again at some time."""
-
-LEARNING_RATE = 0.1
-"""How much the newest time of a step counts in what it usually takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +118,9 @@ class Stream:
         self._policy = policy
         self._worker = worker
         self._costs_ms = list(costs_ms)
-        self._painting_ms = 1.0
+        self._fine_flow = Pace(1.0, FLOW_MARGIN)
+        self._painter = Painter()
+        self._deciding = Pace(0.3)
         self._finder = MotionFinder()
         self._arrivals: deque[float] = deque(maxlen=10)
         self._cpu = cpu
@@ -132,8 +136,8 @@ class Stream:
     @property
     def interval_ms(self) -> float:
         """How far apart frames come, as learned from their arrival."""
-        gaps = np.diff(self._arrivals)
-        return float(np.median(gaps)) if len(gaps) else USUAL_INTERVAL_MS
+        gaps = [after - before for before, after in pairwise(self._arrivals)]
+        return median(gaps) if gaps else USUAL_INTERVAL_MS
 
     def label(
         self, image: NDArray[np.uint8], arrived_ms: float, clock: Clock, confidence: bool = False
@@ -154,23 +158,24 @@ class Stream:
             raise failure
         looks = range(len(self._looks)) if arrival.can_be_followed else ()
         is_new = self._scene.carried is None
-        if is_new and looks:
-            self._look_at_once(arrival)
         # Where no look fits before the labels, they need not wait for a decision on what is done after them.
         early = not is_new and any(self._fits(look, clock) for look in looks)
         wanted = self._choose(arrival) if early else NOTHING
         if wanted != NOTHING and self._look_now(arrival, wanted - 1):
             wanted = NOTHING
-        labeling = self._labeling(arrival, confidence)
+        first = self._first_labeling(arrival, confidence) if is_new and looks else None
+        labeling = first or self._labeling(arrival, confidence)
+        labelled = time.perf_counter()
         if looks and not early:
             wanted = self._choose(arrival)
+        if wanted != NOTHING and self._cpu > 0:
+            self._submit(arrival, wanted - 1)
         call_ms = (time.thread_time() - cpu_begun) * 1e3
         self._credit.spend(call_ms)
         self._spent.frames += 1
         self._spent.calls_ms += call_ms
-        if wanted != NOTHING and self._cpu > 0:
-            self._submit(arrival, wanted - 1)
-        return labeling
+        self._deciding.note((time.perf_counter() - labelled) * 1e3)
+        return replace(labeling, cost=clock.elapsed(), deadline_met=_met(clock))
 
     def close(self) -> None:
         """Stop looking."""
@@ -209,9 +214,9 @@ class Stream:
         before, after = self._scene.sight, arrival.sight
         motion = None
         if before and not paused and arrival.can_be_followed and arrival.image.shape == self._scene.shape:
-            if is_still(before, after):
+            motion = self._motion(before, after, arrival.clock)
+            if motion is no_motion(after.grid):
                 return
-            motion = motion_within_scene(self._finder, before, after)
         if motion is None:
             self._begin_anew()
             self._spent.restarts += 1
@@ -219,40 +224,73 @@ class Stream:
             self._scene.move(motion)
         self._scene.sight, self._scene.shape = after, arrival.image.shape
 
-    def _look_at_once(self, arrival: Arrival) -> None:
-        """Look at a new scene as closely as its first call allows."""
+    def _motion(self, before: Sight, after: Sight, clock: Clock) -> Motion | None:
+        """How the scene moved, found as finely as there is time for; None if it is another one."""
+        fine = self._fine_flow.fits(clock.remaining() - MOVING_MS - PLAIN_MS - self._deciding.ms)
+        begun = time.perf_counter()
+        motion = motion_within_scene(self._finder, before, after, fine)
+        if fine and motion is not None and motion.speed > 0:
+            self._fine_flow.note((time.perf_counter() - begun) * 1e3)
+        return motion
+
+    def _first_labeling(self, arrival: Arrival, confidence: bool) -> Labeling | None:
+        """Look at a new scene as closely as its first call allows, and show that; None if no look fits."""
         for look in reversed(range(len(self._looks))):
-            if self._look_now(arrival, look):
-                return
+            scores = self._scores_now(arrival, look)
+            if scores is not None:
+                if look + 1 == len(self._looks) or not self._will_look():
+                    self._remember(arrival, look, scores)
+                seen = coarser(arrival.sight, (scores.shape[0], scores.shape[1]))
+                scores = on_grid(scores, seen.grid)
+                labels = self._painted(scores, seen, arrival)
+                return self._labeled(labels, scores, arrival, arrival.at_ms, confidence)
+        return None
+
+    def _will_look(self) -> bool:
+        """Whether a new scene is looked at closely right after its first call: others are forgotten."""
+        return self._cpu > 0 and self._credit.pays_for(self._costs_ms[-1])
 
     def _look_now(self, arrival: Arrival, look: int) -> bool:
         """Look at a frame before it is labelled; tell whether there was time for it."""
+        scores = self._scores_now(arrival, look)
+        if scores is not None:
+            self._remember(arrival, look, scores)
+        return scores is not None
+
+    def _scores_now(self, arrival: Arrival, look: int) -> NDArray[np.float32] | None:
+        """What a look at a frame tells, in its own cells; None if there is no time for it."""
         clock = arrival.clock
         if not self._fits(look, clock):
-            return False
-        deadline = clock.ends_at - PLAIN_MS / 1e3 if clock.has_deadline else None
+            return None
+        deadline = clock.ends_at - (PLAIN_MS + self._deciding.ms) / 1e3 if clock.has_deadline else None
         begun = time.perf_counter()
         try:
-            scores = self._looks.scores(arrival.frame, look, deadline)
+            scores = self._looks.run(arrival.frame, look, deadline)
         except OutOfTime:
-            return False
+            return None
         self._note_cost(look, (time.perf_counter() - begun) * 1e3)
-        newer = memory_of(scores, self._looks.trusts[look], arrival.at_ms)
+        return scores
+
+    def _remember(self, arrival: Arrival, look: int, scores: NDArray[np.float32]) -> None:
+        """Mix what a look inside a call tells with what is believed."""
+        in_cells = on_grid(scores, arrival.sight.grid)
+        newer = memory_of(in_cells, self._looks.trusts[look], arrival.at_ms)
         self._scene.carried = Carried(merged(self._scene.memory, newer))
         self._scene.pending = None  # it knows nothing of this look
         self._worker.set_aside()
         self._scene.frames = 0
-        return True
 
     def _fits(self, look: int, clock: Clock) -> bool:
-        return MARGIN * self._costs_ms[look] + PLAIN_MS < clock.remaining()
+        """Whether there is time for a look; the coarsest has no margin, for nothing comes instead of it."""
+        margin = MARGIN if look > 0 else 1.0
+        return margin * self._costs_ms[look] + PLAIN_MS + self._deciding.ms < clock.remaining()
 
     def _note_cost(self, look: int, ms: float) -> None:
         self._costs_ms[look] += LEARNING_RATE * (ms - self._costs_ms[look])
 
     def _choose(self, arrival: Arrival) -> int:
         """What the policy wants. Without a share of the core, it decides about looks in calls alone."""
-        memory, finest_ms = self._scene.memory, self._costs_ms[-1]
+        carried, finest_ms = self._scene.carried, self._costs_ms[-1]
         if self._cpu == 0:
             income = np.inf
             offered = [self._fits(look, arrival.clock) for look in range(len(self._looks))]
@@ -262,11 +300,12 @@ class Stream:
             offered = [idle and self._credit.pays_for(cost) for cost in self._costs_ms]
         if not any(offered):
             return NOTHING
+        memory = carried.memory if carried else None
         situation = Situation(
             age_ms=arrival.at_ms - memory.seen_ms if memory else LONGEST_PAUSE_MS,
             moved=memory.moved if memory else 1.0,
             doubted=memory.doubt if memory else 1.0,
-            entropy=memory.entropy if memory else float(np.log(len(self._engine.classes))),
+            entropy=carried.known.entropy if carried else float(np.log(len(self._engine.classes))),
             frames=self._scene.frames,
             income=income,
             costs=np.array([0.0, *self._costs_ms]) / finest_ms,
@@ -281,7 +320,9 @@ class Stream:
 
         def job() -> Memory:
             seen = memory_of(looks.scores(kept, look), looks.trusts[look], arrival.at_ms)
-            return merged(believed, seen)
+            known = merged(believed, seen)
+            _ = known.entropy  # so that no call has to compute it
+            return known
 
         self._worker.submit(job, arrival.at_ms, cost_ms)
         self._credit.spend(cost_ms)
@@ -291,38 +332,41 @@ class Stream:
     def _labeling(self, arrival: Arrival, confidence: bool) -> Labeling:
         memory, clock = self._scene.memory, arrival.clock
         if memory is None:
-            rest = f"{max(0.0, clock.remaining()):.3f}ms" if clock.has_deadline else None
-            alone = self._engine.label(arrival.image, rest, confidence=confidence)
-            return replace(alone, cost=clock.elapsed(), deadline_met=_met(clock), age_ms=0.0)
-        labels = self._painted(memory, arrival)
+            left = max(0.0, clock.remaining() - self._deciding.ms)
+            rest = f"{left:.3f}ms" if clock.has_deadline else None
+            return replace(self._engine.label(arrival.image, rest, confidence=confidence), age_ms=0.0)
+        if self._scene.painted is not None and self._scene.painted[0] is memory:
+            labels = self._scene.painted[1].copy()
+        else:
+            labels = self._painted(memory.scores, arrival.sight, arrival)
+            self._scene.painted = memory, labels.copy()  # callers may do with labels what they like
+        return self._labeled(labels, shown(memory), arrival, memory.seen_ms, confidence)
+
+    def _painted(self, scores: NDArray[np.float32], sight: Sight, arrival: Arrival) -> NDArray[np.int16]:
+        """Labels of all pixels; those of whole cells if there is no time for more.
+
+        Outlines are followed where looks at every frame can be paid for; otherwise looks are worth more.
+        """
+        size = arrival.image.shape[0], arrival.image.shape[1]
+        outlines = self._cpu == 0 or self._cpu * self.interval_ms > self._costs_ms[-1]
+        left = arrival.clock.remaining() - self._deciding.ms
+        labels = self._painter.labels(scores, arrival.frame, sight, size, left, outlines)
+        return labels_by_cells(scores, scores.shape[2], size) if labels is None else labels
+
+    def _labeled(
+        self,
+        labels: NDArray[np.int16],
+        beliefs: NDArray[np.float32],
+        arrival: Arrival,
+        seen_ms: float,
+        confidence: bool,
+    ) -> Labeling:
         sure = None
         if confidence:
             size = labels.shape[0], labels.shape[1]
-            sure = confidence_between(shown(memory), self._engine.learned.temperature, size)
-        return Labeling(
-            labels,
-            self._engine.classes,
-            sure,
-            clock.elapsed(),
-            deadline_met=_met(clock),
-            age_ms=arrival.at_ms - memory.seen_ms,
-        )
-
-    def _painted(self, memory: Memory, arrival: Arrival) -> NDArray[np.int16]:
-        """Labels of all pixels; those shown before where nothing moved and nothing was learned since.
-
-        They follow outlines where there is time for that.
-        """
-        painted, size = self._scene.painted, (arrival.image.shape[0], arrival.image.shape[1])
-        if painted is None or painted[0] is not memory:
-            if PAINTING_MARGIN * self._painting_ms > arrival.clock.remaining():
-                self._painting_ms *= FADING
-                return labels_by_cells(memory.scores, memory.scores.shape[2], size)
-            begun = time.perf_counter()
-            labels = labels_of(shown(memory), arrival.frame, arrival.sight, size)
-            painted = self._scene.painted = memory, labels
-            self._painting_ms += LEARNING_RATE * ((time.perf_counter() - begun) * 1e3 - self._painting_ms)
-        return painted[1].copy()  # what the caller does with labels is nobody else's business
+            sure = confidence_between(beliefs, self._engine.learned.temperature, size)
+        cost = arrival.clock.elapsed()
+        return Labeling(labels, self._engine.classes, sure, cost, age_ms=arrival.at_ms - seen_ms)
 
 
 def _met(clock: Clock) -> bool | None:
