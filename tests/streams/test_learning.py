@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from anyscene.policy.stream_section import FEATURES
 from anyscene.streams.learning import (
     StreamSettings,
+    _fitted,
     at_price,
     fixed_policies,
     learn,
@@ -75,6 +77,19 @@ def test_a_higher_price_means_less_is_spent(learned):
     assert learned.spends[0] > 2 * learned.spends[-1]
     again = with_spends(learned.pool, learned.coefficients, [0.002, 0.2], streams([True, False]))
     assert again.spends[0] > again.spends[1]
+
+
+def test_more_to_find_out_never_makes_a_look_worth_less(learned):
+    assert (learned.coefficients >= 0).all()
+
+
+def test_the_fit_is_that_of_least_squares_where_no_coefficient_is_negative():
+    random = np.random.default_rng(0)
+    features = random.random((400, len(FEATURES)))
+    true = np.array([[0.5, 0.2, 0.1, 0.3, 0.05], [0.1, 0.4, 0.2, 0.05, 0.3]])
+    found = _fitted(features, features @ true.T, 1e-9)
+    assert found == pytest.approx(true, abs=1e-3)
+    assert (_fitted(features, -(features @ true.T), 1e-9) == 0).all()
 
 
 def test_the_same_seed_gives_the_same_policy():

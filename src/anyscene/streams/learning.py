@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from anyscene.policy.stream_section import FEATURES
 from anyscene.streams.policies import NOTHING, FixedPeriod, LearnedStreamPolicy, OraclePolicy, StreamPolicy
@@ -86,7 +87,7 @@ def learn(
                 if not moment.is_last:
                     features.append(moment.situation.features)
                     targets.append(savings(moment, pool, choose, price, settings))
-        coefficients = _ridge(np.array(features), np.array(targets), settings.ridge)
+        coefficients = _fitted(np.array(features), np.array(targets), settings.ridge)
         policy = at_price(pool, coefficients, price)
         reached = outcome(held_out, by(policy))
         report(
@@ -137,9 +138,14 @@ def _noisy(choose: Choice, pool: tuple[int, ...], noise: float, random: np.rando
     return explore
 
 
-def _ridge(features: Floats, targets: Floats, weight: float) -> Floats:
-    """Coefficients float64[A, F] of the targets float64[n, A]; features count alike, whatever their units."""
+def _fitted(features: Floats, targets: Floats, weight: float) -> Floats:
+    """Coefficients float64[A, F] of the targets float64[n, A]; features count alike, whatever their units.
+
+    None is negative: what is lacking, moved or old can only make a look worth more. So a policy that may
+    spend freely looks at every frame that moves.
+    """
     scale = np.maximum(np.sqrt((features**2).mean(axis=0)), 1e-9)
-    scaled = features / scale
-    gram = scaled.T @ scaled / len(scaled) + weight * np.eye(len(FEATURES))
-    return np.asarray(np.linalg.solve(gram, scaled.T @ targets / len(scaled)).T / scale)
+    scaled = features / (scale * np.sqrt(len(features)))
+    penalised = np.vstack([scaled, np.sqrt(weight) * np.eye(len(FEATURES))])
+    wanted = np.vstack([targets / np.sqrt(len(targets)), np.zeros((len(FEATURES), targets.shape[1]))])
+    return np.array([nnls(penalised, column)[0] / scale for column in wanted.T])
