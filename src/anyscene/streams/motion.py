@@ -18,9 +18,10 @@ CELL = 4
 SMALLEST_SIDE = 64
 """Flow is not asked for in frames with a shorter side: its patches of 8 by 8 pairs of cells do not fit."""
 
-FINE_SCALE, ROUGH_SCALE = 0, 1
-"""Fine flow is found at the resolution of cells, rough flow at half of it, in a quarter of the time. Rough
-flow loses thin things before what is far behind them: docs/research/2026-11-18-streams-aging.md."""
+FINE, ROUGH = (0, 6), (1, 4)
+"""How often cells are halved before flow is found, and how many cells its patches are apart. Rough flow takes
+half the time, and loses thin things before what is far behind them:
+docs/research/2026-11-18-streams-aging.md."""
 
 SHADES = 64
 """Shades of grey that are told apart where frames are compared as a whole."""
@@ -108,7 +109,7 @@ class MotionFinder:
     """Finds motion by OpenCV's DIS flow; it keeps buffers, so one serves one thread at a time."""
 
     def __init__(self) -> None:
-        self._fine, self._rough = _flow_at(FINE_SCALE), _flow_at(ROUGH_SCALE)
+        self._fine, self._rough = _flow_at(*FINE), _flow_at(*ROUGH)
 
     def find(self, before: Sight, after: Sight, fine: bool = True) -> Motion:
         """Find where each cell of a frame lay in the one before, of the same size.
@@ -122,9 +123,10 @@ class MotionFinder:
         return Motion(columns, rows, match, way / after.grid[1])
 
 
-def _flow_at(scale: int) -> cv2.DISOpticalFlow:
+def _flow_at(scale: int, stride: int) -> cv2.DISOpticalFlow:
     flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
     flow.setFinestScale(scale)
+    flow.setPatchStride(stride)
     return flow
 
 

@@ -45,11 +45,14 @@ USUAL_INTERVAL_MS = 66.0
 MARGIN = 1.25
 """A look may take so many times what it usually takes."""
 
-FLOW_MARGIN = 1.5
-"""Fine flow may; everything else in the call comes after it."""
+FLOW_MARGIN = 1.3
+"""Fine flow may."""
 
 PLAIN_MS = 0.3
 """What must be left for labels at least: those of whole cells."""
+
+RESERVE_MS = 0.2
+"""What is kept back in each call, for steps that take longer than usual."""
 
 MOVING_MS = 0.3
 """What moving beliefs takes at most, once it is known where everything went."""
@@ -120,7 +123,7 @@ class Stream:
         self._costs_ms = list(costs_ms)
         self._fine_flow = Pace(1.0, FLOW_MARGIN)
         self._painter = Painter()
-        self._deciding = Pace(0.3)
+        self._deciding = Pace(0.3)  # what comes after the labels
         self._finder = MotionFinder()
         self._arrivals: deque[float] = deque(maxlen=10)
         self._cpu = cpu
@@ -226,7 +229,7 @@ class Stream:
 
     def _motion(self, before: Sight, after: Sight, clock: Clock) -> Motion | None:
         """How the scene moved, found as finely as there is time for; None if it is another one."""
-        fine = self._fine_flow.fits(clock.remaining() - MOVING_MS - PLAIN_MS - self._deciding.ms)
+        fine = self._fine_flow.fits(self._left_ms(clock) - MOVING_MS - PLAIN_MS)
         begun = time.perf_counter()
         motion = motion_within_scene(self._finder, before, after, fine)
         if fine and motion is not None and motion.speed > 0:
@@ -243,7 +246,7 @@ class Stream:
                 seen = coarser(arrival.sight, (scores.shape[0], scores.shape[1]))
                 scores = on_grid(scores, seen.grid)
                 labels = self._painted(scores, seen, arrival)
-                return self._labeled(labels, scores, arrival, arrival.at_ms, confidence)
+                return self._labeled(labels, scores if confidence else None, arrival, arrival.at_ms)
         return None
 
     def _will_look(self) -> bool:
@@ -284,6 +287,10 @@ class Stream:
         """Whether there is time for a look; the coarsest has no margin, for nothing comes instead of it."""
         margin = MARGIN if look > 0 else 1.0
         return margin * self._costs_ms[look] + PLAIN_MS + self._deciding.ms < clock.remaining()
+
+    def _left_ms(self, clock: Clock) -> float:
+        """Time for whatever comes before the next look is decided on."""
+        return clock.remaining() - self._deciding.ms - RESERVE_MS
 
     def _note_cost(self, look: int, ms: float) -> None:
         self._costs_ms[look] += LEARNING_RATE * (ms - self._costs_ms[look])
@@ -340,7 +347,7 @@ class Stream:
         else:
             labels = self._painted(memory.scores, arrival.sight, arrival)
             self._scene.painted = memory, labels.copy()  # callers may do with labels what they like
-        return self._labeled(labels, shown(memory), arrival, memory.seen_ms, confidence)
+        return self._labeled(labels, shown(memory) if confidence else None, arrival, memory.seen_ms)
 
     def _painted(self, scores: NDArray[np.float32], sight: Sight, arrival: Arrival) -> NDArray[np.int16]:
         """Labels of all pixels; those of whole cells if there is no time for more.
@@ -349,20 +356,20 @@ class Stream:
         """
         size = arrival.image.shape[0], arrival.image.shape[1]
         outlines = self._cpu == 0 or self._cpu * self.interval_ms > self._costs_ms[-1]
-        left = arrival.clock.remaining() - self._deciding.ms
-        labels = self._painter.labels(scores, arrival.frame, sight, size, left, outlines)
+        left_ms = self._left_ms(arrival.clock)
+        labels = self._painter.labels(scores, arrival.frame, sight, size, left_ms, outlines)
         return labels_by_cells(scores, scores.shape[2], size) if labels is None else labels
 
     def _labeled(
         self,
         labels: NDArray[np.int16],
-        beliefs: NDArray[np.float32],
+        beliefs: NDArray[np.float32] | None,
         arrival: Arrival,
         seen_ms: float,
-        confidence: bool,
     ) -> Labeling:
+        """The result. beliefs : what labels are as sure as; None if nobody asks how sure they are."""
         sure = None
-        if confidence:
+        if beliefs is not None:
             size = labels.shape[0], labels.shape[1]
             sure = confidence_between(beliefs, self._engine.learned.temperature, size)
         cost = arrival.clock.elapsed()
