@@ -1,4 +1,4 @@
-"""`Credit`: the CPU time that a stream may spend."""
+"""`Credit`: the CPU time that a stream may spend; `Spent`: what it spent."""
 
 from __future__ import annotations
 
@@ -38,3 +38,17 @@ class Credit:
     def pays_for(self, cpu_ms: float) -> bool:
         """Tell whether something may be begun that takes so long."""
         return self.share > 0 and self.balance_ms >= min(cpu_ms, self.most_ms)
+
+
+@dataclass
+class Spent:
+    """What a stream spent so far: CPU milliseconds of calls and of looks between them.
+
+    looks : that were taken between calls and came in time. restarts : new scenes.
+    """
+
+    frames: int = 0
+    looks: int = 0
+    restarts: int = 0
+    calls_ms: float = 0.0
+    looks_ms: float = 0.0

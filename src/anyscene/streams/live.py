@@ -17,9 +17,10 @@ from anyscene.engine.clock import Budget, Clock, parse_budget
 from anyscene.engine.engine import fixed_image
 from anyscene.errors import ConfigError, StreamError
 from anyscene.labeling import Labeling
+from anyscene.streams.credit import Spent
 from anyscene.streams.looks import Looks, looks_of
 from anyscene.streams.policies import DoubtThreshold, LearnedStreamPolicy, StreamPolicy
-from anyscene.streams.stream import Spent, Stream
+from anyscene.streams.stream import Stream
 from anyscene.streams.workers import StampedWorker, ThreadWorker, Worker
 
 WARM_UP_SIZE = (360, 480)

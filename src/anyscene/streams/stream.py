@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
@@ -20,11 +20,11 @@ from anyscene.hierarchy.pyramid import working_frame
 from anyscene.labeling import Labeling
 from anyscene.painting.cells import labels_by_cells
 from anyscene.painting.confidence import confidence_between
-from anyscene.streams.credit import Credit
+from anyscene.streams.arrival import Arrival
+from anyscene.streams.credit import Credit, Spent
 from anyscene.streams.looks import Looks, on_grid
 from anyscene.streams.memory import Carried, Memory, memory_of, merged, shown
 from anyscene.streams.motion import (
-    SMALLEST_SIDE,
     Motion,
     MotionFinder,
     Sight,
@@ -62,41 +62,6 @@ EASE = 4.0
 
 SAVED_UP_MS = 100.0
 """CPU time that can be saved up for later, or what two looks at the finest size take if that is more."""
-
-
-@dataclass(frozen=True, eq=False)
-class Arrival:
-    """A frame that has just come.
-
-    image : as it was given. frame : in the size that is worked on. sight : of the frame. at_ms : when it
-    came, by the clock of the stream. clock : of the call; it says when labels are due.
-    """
-
-    image: NDArray[np.uint8]
-    frame: NDArray[np.uint8]
-    sight: Sight
-    at_ms: float
-    clock: Clock
-
-    @property
-    def can_be_followed(self) -> bool:
-        """Whether the frame is large enough to find motion in."""
-        height, width, _ = self.frame.shape
-        return bool(min(height, width) >= SMALLEST_SIDE)
-
-
-@dataclass
-class Spent:
-    """What a stream spent so far: CPU milliseconds of calls and of looks between them.
-
-    looks : that were taken between calls and came in time. restarts : new scenes.
-    """
-
-    frames: int = 0
-    looks: int = 0
-    restarts: int = 0
-    calls_ms: float = 0.0
-    looks_ms: float = 0.0
 
 
 class Stream:
