@@ -32,6 +32,13 @@ WORDS = {"pixel": "pixel accuracy", "class": "class accuracy", "iou": "mean IoU"
 HIM_BARS = {"90": 3.0, "99": 15.0, "100": 25.0}
 FRONTIER_BARS = {"lowest": -0.2, "mean": 1.0}
 HALVES = ("camvid-a", "camvid-b")
+PLAIN_BARS = {
+    "mean_difference": 0.3,
+    "lowest_difference": -0.3,
+    "iou_mean_difference": 0.0,
+    "iou_lowest_difference": -0.5,
+}
+"""By deadline, against the best plain run of the network that costs no more: points of accuracy and IoU."""
 
 
 def run(request: Request) -> Iterator[Figure]:
@@ -46,6 +53,8 @@ def run(request: Request) -> Iterator[Figure]:
         raise ConfigError("bench models needs reports, --report camvid=FOLDER, or data to make one of")
     for kind in FINAL_BARS:
         yield from _final(kind, results.get(kind))
+    for kind in (*FINAL_BARS, *HALVES):
+        yield from _against_plain_runs(kind, results.get(kind))
     yield from _anytime(results.get("camvid"))
     yield from _cross_fit([results[half] for half in HALVES if half in results])
 
@@ -77,6 +86,16 @@ def _final(kind: str, results: Results | None) -> Iterator[Figure]:
     for score, bar in FINAL_BARS[kind].items():
         name = f"{TITLES[kind]}, D-NM unlimited, {WORDS[score]}"
         yield _figure(name, Bar("at least", bar), results, ("systems", "D-NM", score))
+
+
+def _against_plain_runs(name: str, results: Results | None) -> Iterator[Figure]:
+    """By deadline, pixel accuracy and mean IoU less those of the network alone, at any size."""
+    by_deadline = results["headline"].get("by_deadline", {}) if results else {}
+    rival = "squeezed_frontier" if "squeezed_frontier" in by_deadline else "frontier"
+    for which, least in PLAIN_BARS.items():
+        words = f"{name}, by deadline less the best plain run, {which.replace('_', ' ')}"
+        keys = ("headline", "by_deadline", rival, which)
+        yield _figure(words, Bar("at least", least), results, keys, "points")
 
 
 def _anytime(results: Results | None) -> Iterator[Figure]:

@@ -57,6 +57,29 @@ def test_what_no_report_says_is_skipped(report):
     assert figures["CamVid, share of the oracle's gain over S-M"].skipped
 
 
+def test_plain_runs_are_the_rival_by_deadline_in_pixels_and_in_classes(report):
+    frontier = {
+        "mean_difference": 0.004,
+        "lowest_difference": -0.004,
+        "iou_mean_difference": 0.001,
+        "iou_lowest_difference": -0.004,
+    }
+    harder = {**frontier, "mean_difference": 0.002}
+    plain = {"by_deadline": {"frontier": frontier}}
+    squeezed = {"by_deadline": {"frontier": frontier, "squeezed_frontier": harder}}
+    figures = run(
+        stanford=report("s", "stanford", plain, D_NM=0.88), camvid_a=report("a", "camvid", squeezed, D_NM=0.9)
+    )
+    named = {name: figure.holds for name, figure in figures.items() if "best plain run" in name}
+    words = "by deadline less the best plain run"
+    assert named[f"stanford, {words}, mean difference"]
+    assert named[f"stanford, {words}, lowest difference"] is False
+    assert named[f"stanford, {words}, iou mean difference"]
+    assert named[f"stanford, {words}, iou lowest difference"]
+    assert named[f"camvid-a, {words}, mean difference"] is False
+    assert named[f"siftflow, {words}, mean difference"] is None
+
+
 def test_halves_are_averaged(report):
     worse = {**HEADLINE, "frontier": {"mean_difference": -0.02}}
     figures = run(

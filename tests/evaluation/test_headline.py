@@ -85,6 +85,23 @@ def test_differences_to_the_network_alone():
     assert frontier["lowest_difference"] == pytest.approx(-0.01)
 
 
+def test_classes_count_beside_pixels():
+    """A labeler that names the frequent class everywhere has most pixels right and misses classes."""
+    frequent = np.array([[900, 0, 0], [100, 0, 0]], np.int64)
+    both = np.array([[800, 100, 0], [10, 90, 0]], np.int64)
+
+    def fixed(name, counts):
+        whole = Curve(np.array([10.0, 40.0]), np.stack([counts, counts]), np.zeros(2))
+        return Scores(name, False, whole, 40.0, whole)
+
+    frontier = headline({"D-NM": fixed("D-NM", frequent), "CNN": fixed("CNN", both)})["frontier"]
+    assert frontier["mean_difference"] == pytest.approx(0.90 - 0.89)
+    # 900 / 1000 and nothing, against 800 / 910 and 90 / 200
+    expected = 0.9 / 2 - (800 / 910 + 90 / 200) / 2
+    assert frontier["iou_mean_difference"] == pytest.approx(expected)
+    assert frontier["iou_lowest_difference"] == pytest.approx(expected)
+
+
 def test_the_network_squeezed_is_a_harder_rival_over_the_same_range():
     squeezed = scores("CNN squeezed", [(5, 0.69), (20, 0.75)], anytime=False)
     found = headline({own.name: own for own in (OURS, NETWORK, squeezed)})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anyscene.evaluation.scores import Scores, first_cost, step_values
+from anyscene.evaluation.scores import Curve, Scores, first_cost, step_values
 
 SHARES = (0.90, 0.95, 0.99, 1.00)
 """The shares of HIM's pixel accuracy whose cost is reported."""
@@ -28,7 +29,8 @@ def headline(scores: Mapping[str, Scores]) -> dict[str, Any]:
     him_cost_share : {"90": …}, D-NM's cost for this percentage of HIM's pixel accuracy, over HIM's cost.
     sm_cost_ratio : D-NM's cost over S-M's, for S-M's best accuracy less 0.1 points ("best") and for shares of
         HIM's accuracy.
-    frontier : D-NM's accuracy less that of the network alone, the mean and the lowest over log cost.
+    frontier : D-NM's accuracy less that of the network alone, the mean and the lowest over log cost; and its
+        mean IoU ("iou_…") less the network's.
     squeezed_frontier : the same where the network alone may squeeze images, as D-NM does.
     by_deadline : the figures above, for D-NM that knows the deadline.
     oracle_gain : the oracle's mean accuracy over log cost, less S-M's.
@@ -73,9 +75,10 @@ def _describe_against(figures: Mapping[str, Any], name: str) -> list[tuple[str, 
     ):
         if frontier := figures.get(which):
             span = f"{frontier['from_ms']:.3g} to {frontier['to_ms']:.3g} ms"
-            mean, lowest = frontier["mean_difference"], frontier["lowest_difference"]
-            rows.append((f"{name} above {words}, mean over {span}", _points(mean)))
-            rows.append(("… and at its lowest", _points(lowest)))
+            for which_score, score in (("", ""), ("iou_", " in mean IoU")):
+                mean, lowest = (frontier[f"{which_score}{end}_difference"] for end in ("mean", "lowest"))
+                rows.append((f"{name} above {words}{score}, mean over {span}", _points(mean)))
+                rows.append(("… and at its lowest", _points(lowest)))
     return rows
 
 
@@ -113,16 +116,19 @@ def _against_frontier(ours: Scores, network: Scores, *more: Scores) -> dict[str,
     budgets = np.geomspace(first, max(first, last), POINTS)
     cost = np.concatenate([scores.curve.cost for scores in (network, *more)])
     order = np.argsort(cost)
-    pixel = np.concatenate([scores.curve.pixel for scores in (network, *more)])
-    theirs = step_values(cost[order], np.maximum.accumulate(pixel[order]), budgets)
-    difference = step_values(ours.curve.cost, ours.curve.pixel, budgets) - theirs
-    known = difference[np.isfinite(difference)]
-    return {
-        "from_ms": first,
-        "to_ms": last,
-        "mean_difference": float(known.mean()) if len(known) else None,
-        "lowest_difference": float(known.min()) if len(known) else None,
-    }
+
+    def differences(score: Callable[[Curve], NDArray[np.float64]]) -> dict[str, float | None]:
+        values = np.concatenate([score(scores.curve) for scores in (network, *more)])
+        theirs = step_values(cost[order], np.maximum.accumulate(values[order]), budgets)
+        difference = step_values(ours.curve.cost, score(ours.curve), budgets) - theirs
+        known = difference[np.isfinite(difference)]
+        return {
+            "mean_difference": float(known.mean()) if len(known) else None,
+            "lowest_difference": float(known.min()) if len(known) else None,
+        }
+
+    iou = {f"iou_{name}": value for name, value in differences(lambda curve: curve.iou).items()}
+    return {"from_ms": first, "to_ms": last, **differences(lambda curve: curve.pixel), **iou}
 
 
 def _against_oracle(ours: Scores, static: Scores, oracle: Scores) -> dict[str, float | None]:
