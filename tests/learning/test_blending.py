@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from anyscene.learning.learners.blending import fit_blend
+from anyscene import metrics
+from anyscene.learning.learners.blending import fit_blend, with_fair_prior
 
 CLASSES = 4
 RARE_POWER = 0.15
@@ -51,3 +52,37 @@ def test_the_priors_weight_undoes_class_weights():
     chances = (chances / chances.sum(axis=1, keepdims=True)).astype(np.float32)
     blend = fit_blend(truth, np.ones(len(truth), np.float32), [chances], prior, RARE_POWER)
     np.testing.assert_allclose(blend.bias, (1 - RARE_POWER) * np.log(prior), rtol=0.1)
+
+
+def test_the_prior_counts_only_as_far_as_rare_classes_do_not_lose_by_it():
+    random = np.random.default_rng(0)
+    prior = np.array([0.7, 0.2, 0.08, 0.02], np.float32)
+    label = random.choice(CLASSES, 20_000, p=prior.astype(float) / prior.sum(dtype=float))
+    truth = np.eye(CLASSES, dtype=np.float32)[label]
+    logs = truth + random.normal(size=truth.shape)  # so vague that the prior says more
+    chances = np.exp(logs)
+    chances = [(chances / chances.sum(axis=1, keepdims=True)).astype(np.float32)]
+    weight = np.ones(len(truth), np.float32)
+    blend = fit_blend(truth, weight, chances, prior, 0.0)
+    fair = with_fair_prior(blend, truth, weight, chances)
+
+    def scores(one):
+        given = one.beliefs(chances).argmax(axis=1)
+        counts = np.zeros((CLASSES, CLASSES + 1), np.int64)
+        np.add.at(counts, (label, given), 1)
+        return metrics.pixel_accuracy(counts), metrics.mean_iou(counts)
+
+    np.testing.assert_array_equal(fair.weight, blend.weight)
+    assert np.abs(fair.bias).max() < np.abs(blend.bias).max()
+    assert scores(fair)[0] < scores(blend)[0]
+    assert scores(fair)[1] > scores(blend)[1]
+    assert sum(scores(fair)) > sum(scores(blend))
+
+
+def test_a_prior_that_costs_no_class_anything_keeps_its_weight():
+    truth, chances = sources()
+    prior = np.full(CLASSES, 1 / CLASSES, np.float32)
+    weight = np.ones(len(truth), np.float32)
+    blend = fit_blend(truth, weight, chances, prior, 0.0)
+    fair = with_fair_prior(blend, truth, weight, chances)
+    np.testing.assert_array_equal(fair.beliefs(chances).argmax(axis=1), blend.beliefs(chances).argmax(axis=1))

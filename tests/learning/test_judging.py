@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from anyscene.learning.judging import standard_error, surely_above
+from anyscene import metrics
+from anyscene.learning.judging import merit, merits_by_image, standard_error, surely_above
 
 
 def spread_of_means(draw, count, random):
@@ -44,3 +45,43 @@ def test_what_is_surely_above_nothing_is_so_by_more_than_chance():
     assert not surely_above(np.full(40, 0.01), least=0.02)
     assert not surely_above(np.zeros(40))
     assert not surely_above(0.01 + noise - noise.mean())
+
+
+def some_confusions(images=12, classes=4, seed=0):
+    """Confusion matrices of images that show some of the classes, mostly labelled right; shares of 1."""
+    random = np.random.default_rng(seed)
+    shown = random.random((images, classes, 1)) < 0.6
+    shown[:, 0] = True
+    counts = shown * (random.random((images, classes, classes)) + 3 * np.eye(classes))
+    return counts / counts.sum(axis=(1, 2), keepdims=True)
+
+
+def test_merit_is_the_mean_of_pixel_accuracy_and_mean_iou():
+    counts = np.array([[50, 10, 0], [5, 20, 5], [0, 0, 10]], np.int64)
+    expected = (metrics.pixel_accuracy(counts) + metrics.mean_iou(counts)) / 2
+    assert merit(counts) == pytest.approx(expected)
+    unseen = np.pad(counts, ((0, 1), (0, 1)))
+    assert merit(unseen) == pytest.approx(expected)  # a class that is nowhere counts for nothing
+
+
+def test_images_add_up_to_about_the_merit_of_all():
+    confusions = some_confusions()
+    told = merits_by_image(confusions)
+    assert told.shape == (12,)
+    assert told.mean() == pytest.approx(merit(confusions.sum(axis=0)), abs=0.02)
+    assert merits_by_image(np.repeat(confusions, 40, axis=0)).mean() == pytest.approx(
+        merit(confusions.sum(axis=0)), abs=1e-3
+    )
+
+
+def test_an_image_that_is_labelled_better_says_so_and_a_class_of_one_image_is_no_jump():
+    confusions = some_confusions()
+    better = confusions.copy()
+    better[3] = np.diag(confusions[3].sum(axis=1))
+    gains = merits_by_image(better) - merits_by_image(confusions)
+    assert gains.argmax() == 3
+    alone = np.zeros((5, 2, 2))
+    alone[:, 0, 0] = 1
+    alone[0] = [[0.5, 0], [0.5, 0]]  # the only image with the second class, which is never found
+    told = merits_by_image(alone)
+    assert 0 <= told.min() <= told.max() <= 1 + 1e-9

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anyscene.learning.judging import BEYOND, SHORTFALL, SOONER, STEP_WORTH
+from anyscene.learning.judging import BEYOND, SHORTFALL, SOONER, STEP_WORTH, merit
 from anyscene.learning.learners.boosting import BoostingSettings
 from anyscene.learning.learners.weak_learners import Candidate, LearnerSettings, choose_candidates
 from anyscene.learning.policy.policies import constant, learn_policies, run_all
 from anyscene.learning.policy.policy_iteration import IterationSettings
 from anyscene.learning.policy.process import first_visit
 from anyscene.learning.proposals.climbs import propose_climbs, rises_between
-from anyscene.learning.proposals.guide import least_budget, search_guide, with_long_end
+from anyscene.learning.proposals.guide import Course, least_budget, search_guide, with_long_end
 from anyscene.learning.proposals.planning import end_with_guide, make_plans
 from anyscene.learning.proposals.pool import combine, prune, restrict_actions
 from anyscene.learning.proposals.static_sequence import ProposalSettings, cluster, greedy_sequence
@@ -185,9 +185,11 @@ def test_plans_cost_more_only_where_they_are_better(with_ladder):
     runs = [run_all(proposals.model, constant(StaticPolicy(plan.actions)), images, 1) for plan in plans]
     for plan, each in zip(plans, runs, strict=True):
         np.testing.assert_allclose(plan.cost, np.mean([run.cost for run in each], axis=0))
-    ends = [(run[0].cost[-1], np.mean([r.accuracy[-1] for r in run])) for run in runs]
+    course = Course(proposals, images, 1)
+    merits = [merit(course.confusions(plan.actions, len(plan.actions)).sum(axis=0)) for plan in plans]
     assert len(plans) >= 2
-    assert ends == sorted(ends)
+    assert [plan.cost[-1] for plan in plans] == sorted(plan.cost[-1] for plan in plans)
+    assert merits == sorted(merits)
     everything = prune(replace(proposals, plans=plans), 8, 4, 1, np.random.SeedSequence(0))
     small = restrict_actions(replace(proposals, plans=plans), everything)
     again = run_all(small.model, constant(StaticPolicy(small.plans[-1].actions)), images, 1)

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyscene.model.actions import split
-from anyscene.model.loss import labeling_loss, pixel_accuracy, returns, reward, truth_from_counts
+from anyscene.model.loss import (
+    confusion,
+    labeling_loss,
+    pixel_accuracy,
+    returns,
+    reward,
+    truth_from_counts,
+)
 from tests.worlds import seeds, walk_randomly
 
 
@@ -44,6 +51,17 @@ def test_accuracy_counts_pixels_of_the_most_likely_class(seed, steps):
     assert pixel_accuracy(model.shown(state, world.evidence), world.truth) == pytest.approx(
         right / world.counts[0].sum(), abs=1e-5
     )
+
+
+@given(seeds, st.integers(0, 6))
+def test_confusion_holds_every_labelled_pixel_by_class_and_label(seed, steps):
+    world, model, state = walk_randomly(seed, steps)
+    seen = model.shown(state, world.evidence)
+    shares = confusion(seen, world.truth)
+    np.testing.assert_allclose(shares.sum(axis=1), world.truth.mass[0], atol=1e-5)
+    assert np.trace(shares) == pytest.approx(pixel_accuracy(seen, world.truth), abs=1e-5)
+    given = np.bincount(seen.labels, world.truth.mass[seen.nodes].sum(axis=1), len(shares))
+    np.testing.assert_allclose(shares.sum(axis=0), given, atol=1e-5)
 
 
 def test_an_image_without_labels_has_no_weight():

@@ -1,4 +1,4 @@
-"""How images judge sequences and policies: by the areas under their curves, and by how sure those are."""
+"""How images judge what was learned: by pixels and classes, by areas under curves, and how surely."""
 
 from __future__ import annotations
 
@@ -30,8 +30,47 @@ LIKELY, ONCE, TWICE = 0.5, 1.0, 2.0
 policy that goes on where its guide ends.
 """
 
+TINY = 1e-9
+"""Shares of an image below this are rounding."""
+
 NEIGHBOURS = 10
 """Images that follow each other within so many may be of one drive, and hardly two judges."""
+
+
+def merit(confusion: NDArray[np.floating]) -> float:
+    """The mean of pixel accuracy and mean IoU.
+
+    Pixels alone are won by naming frequent classes; most of what is asked for is rare.
+
+    confusion : [C, C], what there is of each true class (row) under each label (column).
+    """
+    return float(_merits(np.asarray(confusion, np.float64)[None])[0])
+
+
+def merits_by_image(confusions: NDArray[np.floating]) -> NDArray[np.float64]:
+    """What each image says of the merit of all, float64[n]: their mean is about the merit of all together.
+
+    Mean IoU is of all images together: most show few classes. So an image counts by what is missing without
+    it (the jackknife's pseudo-values, Tukey 1958).
+
+    confusions : [n, C, C], one for each image.
+    """
+    own = np.asarray(confusions, np.float64)
+    together = own.sum(axis=0)
+    without = _merits(together - own, known=together)
+    return len(own) * merit(together) - (len(own) - 1) * without
+
+
+def _merits(confusions: NDArray[np.float64], known: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Merits of confusion matrices, float64[n]; of classes that one does not show, `known` says the IoU."""
+    known = confusions.sum(axis=0) if known is None else known
+    right = np.diagonal(confusions, axis1=1, axis2=2)
+    shown = confusions.sum(axis=2)
+    union = shown + confusions.sum(axis=1) - right
+    usual = np.diagonal(known) / np.maximum(known.sum(axis=1) + known.sum(axis=0) - np.diagonal(known), TINY)
+    iou = np.where(shown > TINY, right / np.maximum(union, TINY), usual)[:, known.sum(axis=1) > TINY]
+    pixel = right.sum(axis=1) / np.maximum(shown.sum(axis=1), TINY)
+    return np.asarray((pixel + iou.mean(axis=1)) / 2)
 
 
 def surely_above(gain: NDArray[np.float64], least: float = 0.0, errors: float = ONCE) -> bool:

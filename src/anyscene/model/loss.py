@@ -47,6 +47,12 @@ def pixel_accuracy(seen: Shown, truth: Truth) -> float:
     return float(np.sum(truth.mass[seen.nodes, seen.labels], dtype=np.float64))
 
 
+def confusion(seen: Shown, truth: Truth) -> NDArray[np.float64]:
+    """Share of the labelled pixels by true class (row) and most likely label (column), float64[C, C]."""
+    mass = truth.mass[seen.nodes].astype(np.float64)
+    return np.asarray(mass.T @ np.eye(mass.shape[1])[seen.labels])
+
+
 def reward(loss_before: float, loss_after: float, cost: float) -> float:
     """The loss that an action saves per millisecond (Eq. 4)."""
     return (loss_before - loss_after) / cost

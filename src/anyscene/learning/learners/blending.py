@@ -2,21 +2,22 @@
 
 A tree sees one class at a time and needs dozens of cuts to say what a network's scores say outright. A blend
 is a belief made anew from the log-scores of all sources, with one weight each; the prior's weight undoes what
-class weights in the network's training did. So few parameters carry over to other drives and from the
-networks of the halves to the one that labels; a bias for each class, what a source says of the image as a
-whole, or trees on the scores do not (docs/research/2026-11-16-blends.md).
+class weights in the network's training did, as far as rare classes do not lose by it. So few parameters carry
+over to other drives and from the networks of the halves to the one that labels; a bias for each class, what a
+source says of the image as a whole, or trees on the scores do not (docs/research/2026-11-16-blends.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from anyscene.features.sets import SCORE_FLOOR
+from anyscene.learning.judging import merit
 from anyscene.model import kernels
 
 
@@ -69,6 +70,30 @@ def fit_blend(
 
     found = minimize(loss, np.zeros(len(logs)), jac=True, method="L-BFGS-B").x.astype(np.float32)
     return Blend(found[:-1], found[-1] * np.log(prior))
+
+
+PRIOR_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the prior's weight that are tried."""
+
+
+def with_fair_prior(
+    blend: Blend,
+    truth: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    chances: Sequence[NDArray[np.float32]],
+) -> Blend:
+    """Keep the share of the prior's weight with which pixel accuracy and mean IoU together are highest.
+
+    Cross-entropy likes the prior, which wins pixels of frequent classes and loses rare ones. Arguments as in
+    `fit_blend`.
+    """
+    without = np.log(replace(blend, bias=np.zeros_like(blend.bias)).beliefs(chances))
+    mass, classes = (truth * weight[:, None]).T, np.eye(truth.shape[1], dtype=np.float32)
+
+    def merit_with(share: float) -> float:
+        return merit(mass @ classes[(without + share * blend.bias).argmax(axis=1)])
+
+    return replace(blend, bias=np.float32(max(PRIOR_SHARES, key=merit_with)) * blend.bias)
 
 
 def cross_entropy(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anyscene.learning.corpus import Corpus, Example
 from anyscene.learning.learners import grower_kernels
 from anyscene.learning.learners.binning import BELIEF_BINS, MAX_BINS
-from anyscene.learning.learners.blending import Blend, fit_blend
+from anyscene.learning.learners.blending import Blend, fit_blend, with_fair_prior
 from anyscene.learning.learners.boosting import BoostingSettings, DecisionTree, Rows, boost, lay_end_to_end
 from anyscene.model import kernels
 from anyscene.model.chain import PARENT_BELIEF, Chain
@@ -205,9 +205,13 @@ def fit_chain(
 
 def blend_chain(sample: Sample, sources: Sequence[int], corpus: Corpus, settings: LearnerSettings) -> Chain:
     """A chain of one learner: the blend of these sources, which speak of classes."""
+    return flatten(_fit_blend(sample, sources, corpus, settings), sources, (), (), corpus.classes)
+
+
+def _fit_blend(sample: Sample, sources: Sequence[int], corpus: Corpus, settings: LearnerSettings) -> Blend:
     chances = _evidence(sample, sources, corpus)
     blend = fit_blend(sample.truth, sample.share, chances, corpus.prior, settings.rare_power)
-    return flatten(blend, sources, (), (), corpus.classes)
+    return with_fair_prior(blend, sample.truth, sample.share, chances)
 
 
 def _fit_learners(
@@ -225,8 +229,7 @@ def _fit_learners(
     beliefs = [part.belief.copy() for part in parts]  # boosting changes them
     blend = None
     if candidate.blended:
-        chances = _evidence(sample, candidate.blended, corpus)
-        blend = fit_blend(sample.truth, sample.share, chances, corpus.prior, settings.rare_power)
+        blend = _fit_blend(sample, candidate.blended, corpus, settings)
         blended = [blend.beliefs(_evidence(part, candidate.blended, corpus)) for part in parts]
         if held_out.loss(blended[1]) < held_out.loss(held_out.belief):
             beliefs = blended

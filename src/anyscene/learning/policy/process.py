@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anyscene.learning.corpus import Example
 from anyscene.learning.policy.policy_iteration import Behaviour, Visit
 from anyscene.model.actions import Split, Update, chain_scores, split, updated
-from anyscene.model.loss import labeling_loss, pixel_accuracy, reward
+from anyscene.model.loss import confusion, labeling_loss, pixel_accuracy, reward
 from anyscene.model.shown import Shown
 from anyscene.model.state import State
 from anyscene.policy.model import Model
@@ -94,6 +94,11 @@ class ImageVisit:
     def accuracy(self) -> float:
         """The share of the labelled pixels that are right here."""
         return pixel_accuracy(self.seen, self._example.truth)
+
+    @property
+    def confusion(self) -> NDArray[np.float64]:
+        """Share of the labelled pixels by true class and label, float64[C, C]."""
+        return confusion(self.seen, self._example.truth)
 
     @cached_property
     def seen(self) -> Shown:

@@ -50,7 +50,24 @@ class Course:
         """The trajectories of a sequence."""
         return map_threads(lambda i: self._follow(i, sequence), range(len(self._examples)), self._threads)
 
+    def confusions(self, sequence: Sequence_, end: int) -> NDArray[np.float64]:
+        """How each image is labelled after so many actions of a sequence, float64[n, C, C]."""
+        shares = map_threads(
+            lambda i: self._visits(i, sequence)[end].confusion, range(len(self._examples)), self._threads
+        )
+        return np.array(shares)
+
     def _follow(self, image: int, sequence: Sequence_) -> Trajectory:
+        visits = self._visits(image, sequence)
+        return Trajectory(
+            np.array(sequence, np.int64),
+            np.array([visit.state.cost for visit in visits]),
+            np.array([visit.loss for visit in visits]),
+            np.array([visit.accuracy for visit in visits]),
+        )
+
+    def _visits(self, image: int, sequence: Sequence_) -> list[ImageVisit]:
+        """The states that a sequence passes through, the first one included."""
         before, visits = self._latest[image]
         shared = 0
         while shared < min(len(before), len(sequence)) and before[shared] == sequence[shared]:
@@ -60,12 +77,7 @@ class Course:
             visit = visits[-1]
             visits.append(visit.take(action)[1] if visit.offered[action] else visit)
         self._latest[image] = sequence, visits
-        return Trajectory(
-            np.array(sequence, np.int64),
-            np.array([visit.state.cost for visit in visits]),
-            np.array([visit.loss for visit in visits]),
-            np.array([visit.accuracy for visit in visits]),
-        )
+        return visits
 
 
 def search_guide(
