@@ -38,7 +38,7 @@ from anyscene.policy.policies import Policy, StaticPolicy
 from anyscene.policy.rollout import Trajectory
 from anyscene.policy.storage import StoredPolicy, policy_from_arrays, policy_to_arrays
 
-STAGES = 5
+STAGES = 6
 """To be raised when stages leave something else behind: a run of before cannot be gone on with."""
 
 FEWEST = 8
