@@ -177,6 +177,13 @@ def test_rungs_of_nearly_the_same_cost_do_not_follow_each_other(with_ladder):
     assert rises_between(twins, np.array([1.0, 1.1]))(0, 1)  # what it says of the mirrored frame is news
 
 
+def test_what_is_usual_at_a_place_is_blended_with_no_rung(with_ladder):
+    usual = replace(with_ladder, sets=("place", "hypercolumn@500"))
+    assert not rises_between(usual, RISING)(0, 1)
+    rungs = replace(with_ladder, sets=("hypercolumn@200", "hypercolumn@500"))
+    assert rises_between(rungs, RISING)(0, 1)
+
+
 def test_plans_cost_more_only_where_they_are_better(with_ladder):
     climbs = propose_climbs(with_ladder, RISING, LEARNERS, np.random.SeedSequence(0))
     proposals = combine(with_ladder, climbs, some_costs(), SETTINGS, 10)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.features.hypercolumn.rung import rungs_among
+from anyscene.features.place import Place
 from anyscene.learning.corpus import Corpus
 from anyscene.learning.learners.weak_learners import LearnerSettings, blend_chain, draw_sample
 from anyscene.learning.proposals.static_sequence import GreedySequence
@@ -59,10 +60,16 @@ def propose_climbs(
 
 
 def rises_between(corpus: Corpus, prices: NDArray[np.float64]) -> Callable[[int, int], bool]:
-    """Tells whether the second of two sets may follow the first in a climb."""
+    """Tells whether the second of two sets may follow the first in a climb.
+
+    What is usual at a place stands alone: blended with a rung it labelled other drives worse
+    (docs/research/2026-11-18-classes-count.md).
+    """
     mirrored = {name for name, rung in rungs_among(corpus.sets).items() if rung.mirrored}
 
     def rises(before: int, after: int) -> bool:
+        if Place.name in (corpus.sets[before], corpus.sets[after]):
+            return False
         differs = (corpus.sets[before] in mirrored) != (corpus.sets[after] in mirrored)
         return differs or bool(prices[after] >= RISE * prices[before])
 
