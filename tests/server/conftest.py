@@ -54,10 +54,10 @@ class Server:
             if entry.isdigit():
                 try:
                     stat = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
-                    command = Path(f"/proc/{entry}/cmdline").read_text()
+                    command = Path(f"/proc/{entry}/cmdline").read_bytes()  # names need not be UTF-8
                 except OSError:
                     continue
-                if int(stat[1]) == self.process.pid and "resource_tracker" not in command and stat[0] != "Z":
+                if int(stat[1]) == self.process.pid and b"resource_tracker" not in command and stat[0] != "Z":
                     children.append(int(entry))
         return children
 
