@@ -12,18 +12,9 @@ from anyscene.learning.learners.boosting import BoostingSettings
 from anyscene.learning.learners.cross_fit import FOLDS, folds_of_runs
 from anyscene.learning.learners.leaves import draw_leaves, layout_of
 from anyscene.learning.proposals.advancing import Crowd
-from anyscene.learning.proposals.greedy import (
-    GreedySettings,
-    Proposal,
-    Step,
-    _best_of_each_kind,
-    fit_chains,
-    greedy_course,
-    plan,
-    planned_area,
-    take,
-)
+from anyscene.learning.proposals.greedy import GreedySettings, Step, fit_chains, greedy_course, take
 from anyscene.learning.proposals.sources import Sources, choices_of_sources
+from anyscene.learning.proposals.weighing import Proposal, best_of_each_kind, plan, planned_area
 from anyscene.model.actions import Split, Update
 from anyscene.model.chain import PARENT_BELIEF
 from anyscene.model.loss import Truth
@@ -169,7 +160,7 @@ def test_trees_that_bring_a_set_begin_halfway_to_the_prior_and_others_where_beli
 def test_what_is_fitted_differs_in_its_sets_or_in_whether_it_splits():
     alike = [replace(proposed(gain, 2.0), splits=(Split(0.3),)) for gain in (0.5, 0.7)]
     other = proposed(0.1, 2.0)
-    assert _best_of_each_kind([*alike, other], 1.0) == [alike[1], other]
+    assert best_of_each_kind([*alike, other], 1.0) == [alike[1], other]
 
 
 def proposed(gain, cost, waste=0.2):

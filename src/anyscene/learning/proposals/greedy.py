@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from anyscene.learning.learners.leaves import Layout, LeafRows, draw_leaves, lay
 from anyscene.learning.learners.weak_learners import flatten
 from anyscene.learning.proposals.advancing import Crowd, Lines, Measured
 from anyscene.learning.proposals.sources import Sources, choices_of_sources
+from anyscene.learning.proposals.weighing import Proposal, best_of_each_kind, plan, rewarding
 from anyscene.model.actions import Action, Split, Update
 from anyscene.model.chain import PARENT_BELIEF, Chain
 from anyscene.model.state import State
@@ -43,9 +43,6 @@ MOST_SPLITS = 3
 
 MOST_NEW = 3
 """Sets that a far-sighted step looks at for the first time, at most."""
-
-PLANNED = 3
-"""Steps that a far-sighted course plans ahead, at most."""
 
 LEAST_AREA = 0.02
 """Share of the image by which the leaves that two thresholds open differ, or they are one proposal."""
@@ -74,21 +71,6 @@ class GreedySettings:
             depth=4, shrinkage=0.2, regularisation=50.0, least_curvature=60.0, column_share=0.1
         )
     )
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """Some splits, then a bundle.
-
-    gain : foretold drop of the loss. cost : milliseconds spent when it is done.
-    waste : those of them that do not serve finer steps: applying trees to these very leaves.
-    """
-
-    splits: tuple[Split, ...]
-    sources: Sources
-    gain: float
-    cost: float
-    waste: float
 
 
 @dataclass(frozen=True)
@@ -160,10 +142,10 @@ def _best_steps(
     horizon = crowd.costs.everything
     wanted = 1 if settings.far_sighted else settings.fitted
     if not settings.far_sighted:
-        screened = _best_of_each_kind(screened, before.cost)
+        screened = best_of_each_kind(screened, before.cost)
     best: tuple[float, list[Step]] = (0.0, [])
     for _ in range(min(MOST_TRIED, len(screened))):
-        proposal = plan(screened, horizon)[0] if settings.far_sighted else _rewarding(screened, before.cost)
+        proposal = plan(screened, horizon)[0] if settings.far_sighted else rewarding(screened, before.cost)
         screened.remove(proposal)
         after = lines
         for split in proposal.splits:
@@ -187,44 +169,6 @@ def _best_steps(
         if wanted == 0:
             break
     return best[1]
-
-
-def _rewarding(proposals: Sequence[Proposal], spent: float) -> Proposal:
-    """The proposal of largest foretold reward (Eq. 4)."""
-    return max(proposals, key=lambda proposal: proposal.gain / (proposal.cost - spent))
-
-
-def _best_of_each_kind(proposals: Sequence[Proposal], spent: float) -> list[Proposal]:
-    """The proposals that promise most with each choice of sets, on the leaves of now and after splits.
-
-    One fold screens, and may be wrong about a set; all folds judge what is fitted. So proposals that differ
-    are fitted, rather than the same sets on leaves that are nearly the same.
-    """
-    kinds: dict[tuple[Sources, bool], list[Proposal]] = {}
-    for proposal in proposals:
-        kinds.setdefault((proposal.sources, bool(proposal.splits)), []).append(proposal)
-    return [_rewarding(alike, spent) for alike in kinds.values()]
-
-
-def plan(proposals: Sequence[Proposal], horizon: float) -> tuple[Proposal, ...]:
-    """The steps of largest area over log cost, from coarse to fine; they end by a cost of `horizon`."""
-    hull: list[Proposal] = []
-    for proposal in sorted(proposals, key=lambda proposal: proposal.cost):
-        if not hull or proposal.gain > hull[-1].gain:
-            hull.append(proposal)
-    ways = (way for length in range(1, PLANNED + 1) for way in combinations(hull, length))
-    return max(ways, key=lambda way: planned_area(way, horizon))
-
-
-def planned_area(way: Sequence[Proposal], horizon: float) -> float:
-    """The area over log cost that steps one after the other are foretold to save of the loss.
-
-    A step has what those before it would have gained, too: it looks at the same sets and more.
-    """
-    wasted = np.cumsum([0.0, *(step.waste for step in way[:-1])])
-    shown = np.array([step.cost for step in way]) + wasted
-    until = np.append(shown[1:], max(horizon, shown[-1]))
-    return float(np.array([step.gain for step in way]) @ np.log(until / shown))
 
 
 def fit_chains(
