@@ -5,8 +5,11 @@ import itertools
 import cv2
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from anyscene.data.streets.drive import street_drive
+from anyscene.streams import kernels
 from anyscene.streams.motion import MotionFinder, after_another, is_still, move, no_motion, sight_of
 
 
@@ -84,3 +87,13 @@ def test_fine_flow_follows_thin_things_that_rough_flow_loses():
         return np.mean(right)
 
     assert moved_rightly(fine=True) > moved_rightly(fine=False) + 0.003
+
+
+@given(st.integers(0, 10**6), st.floats(0.1, 6.0))
+def test_cells_differ_where_their_smoothed_difference_says_so(seed, least):
+    random = np.random.default_rng(seed)
+    before = random.integers(0, 256, (int(random.integers(2, 9)), int(random.integers(2, 9))), dtype=np.uint8)
+    after = np.clip(before + random.integers(-4, 5, before.shape), 0, 255).astype(np.uint8)
+    unlike = cv2.blur(cv2.absdiff(before, after).astype(np.float64), (3, 3)).max()
+    assume(abs(unlike - least) > 1e-6)
+    assert kernels.differ(before, after, least) == (unlike > least)

@@ -39,3 +39,20 @@ def test_another_light_is_another_scene(stills):
     image = stills[0].image
     darker = sight_of((image * 0.4).astype(np.uint8))
     assert motion_within_scene(MotionFinder(), sight_of(image), darker) is None
+
+
+def test_what_may_be_another_scene_is_not_followed_finely(stills):
+    class Finder(MotionFinder):
+        fine = None
+
+        def find(self, before, after, fine=True):
+            self.fine = fine
+            return super().find(before, after, fine)
+
+    finder, image = Finder(), stills[0].image
+    same, mirrored = sight_of(np.roll(image, 8, axis=1)), sight_of(image[:, ::-1].copy())
+    motion_within_scene(finder, sight_of(image), same)
+    assert finder.fine
+    assert not is_other_scene(sight_of(image), mirrored)  # it has the same shades
+    motion_within_scene(finder, sight_of(image), mirrored)
+    assert not finder.fine

@@ -10,7 +10,8 @@ import pytest
 from anyscene.data.camera_paths import PathFrames, camera_path
 from anyscene.engine.clock import Clock
 from anyscene.errors import ConfigError, DataError, StreamError
-from anyscene.streams.live import make_stream
+from anyscene.streams.engine import StreamingEngine
+from anyscene.streams.live import label_video, make_stream
 from anyscene.streams.looks import looks_of
 from anyscene.streams.policies import FixedPeriod
 from anyscene.streams.stream import Stream
@@ -30,9 +31,9 @@ def other_scene(streets):
     return list(PathFrames(streets.split("val")[1], camera_path("pan", 0.01, 4, np.random.default_rng(1)), 0))
 
 
-def new_stream(engine, cpu=1.0, worker=None, looks=None):
-    looks = looks or looks_of(engine)
-    return Stream(engine, looks, (5.0,) * len(looks), FixedPeriod(1, 1), worker or StampedWorker(), cpu)
+def new_stream(engine, cpu=1.0, worker=None, looks=None, policy=None):
+    looks, policy = looks or looks_of(engine), policy or FixedPeriod(1, 1)
+    return Stream(engine, looks, (5.0,) * len(looks), policy, worker or StampedWorker(), cpu)
 
 
 def run(stream, images, start=0.0):
@@ -107,10 +108,25 @@ def test_what_a_call_is_said_to_take_includes_the_decision_on_the_next_look(engi
             time.sleep(0.03)
             return super().choose(situation)
 
-    stream = Stream(engine, looks_of(engine), (5_000.0,), Slow(1, 1), StampedWorker(), 1.0)
-    out = stream.label(pan[0].image, 0.0, Clock(20.0))
+    stream = new_stream(engine, policy=Slow(1, 1))
+    stream.label(pan[0].image, 0.0, Clock(1.0))  # a new scene is looked at without a decision
+    out = stream.label(pan[1].image, INTERVAL, Clock(1.0))
     assert out.cost > 30
     assert out.deadline_met is False
+
+
+def test_looks_between_recorded_frames_are_no_part_of_a_call(engine, pan):
+    class Slow(StreamingEngine):
+        def label(self, image, budget=None, *others, **named):
+            if budget is None:  # a look between two frames
+                time.sleep(0.2)
+            return super().label(image, budget, *others, **named)
+
+    slow = Slow(engine.learned, engine.local, {one.name: one for one in engine.feature_sets})
+    images = [scene.image for scene in pan[:4]]
+    outs = list(label_video(slow, images, 50.0, frames_per_second=2, policy=FixedPeriod(1, 1)))
+    assert any(out.age_ms for out in outs)  # looks of earlier frames came in
+    assert np.median([out.cost for out in outs]) < 200
 
 
 def test_a_late_look_is_moved_through_the_frames_since(engine, pan):

@@ -41,14 +41,23 @@ def labels_by_shades(
 
 def labels_by_cells(scores: NDArray[np.float32], classes: int, size: tuple[int, int]) -> NDArray[np.int16]:
     """Take the best class of each cell, then enlarge the label map to (height, width)."""
-    best = _cells(scores, classes).best
-    return np.asarray(cv2.resize(best, (size[1], size[0]), interpolation=cv2.INTER_NEAREST_EXACT))
+    return repeat_cells(best_classes(scores, classes), size)
+
+
+def best_classes(scores: NDArray[np.float32], classes: int) -> NDArray[np.int16]:
+    """The class with the highest score in each cell, int16[h, w]."""
+    best = np.empty(scores.shape[:2], np.int16)
+    kernels.best_classes(scores, classes, best)
+    return best
+
+
+def repeat_cells(labels: NDArray[np.int16], size: tuple[int, int]) -> NDArray[np.int16]:
+    """Enlarge a label map of cells to (height, width)."""
+    return np.asarray(cv2.resize(labels, (size[1], size[0]), interpolation=cv2.INTER_NEAREST_EXACT))
 
 
 def _cells(scores: NDArray[np.float32], classes: int) -> kernels.Cells:
-    best = np.empty(scores.shape[:2], np.int16)
-    kernels.best_classes(scores, classes, best)
-    return kernels.Cells(scores, best, classes)
+    return kernels.Cells(scores, best_classes(scores, classes), classes)
 
 
 def _blocks(scores: NDArray[np.float32], size: tuple[int, ...]) -> tuple[kernels.Blocks, kernels.Blocks]:

@@ -8,6 +8,26 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
+def differ(before: NDArray[np.uint8], after: NDArray[np.uint8], least: float) -> bool:
+    """Tell whether the greys of some cell and its neighbours, 3x3, differ by so much on average.
+
+    before, after : uint8[h, w], at least two rows and columns. Beyond the border cells are mirrored.
+    """
+    height, width = after.shape
+    for y in range(height):
+        for x in range(width):
+            total = 0.0
+            for i in range(y - 1, y + 2):
+                row = height - 2 if i == height else abs(i)
+                for j in range(x - 1, x + 2):
+                    column = width - 2 if j == width else abs(j)
+                    total += abs(float(before[row, column]) - float(after[row, column]))
+            if total >= 9 * least:
+                return True
+    return False
+
+
+@njit(cache=True, nogil=True)
 def follow(
     flow: NDArray[np.float32],
     before: NDArray[np.uint8],

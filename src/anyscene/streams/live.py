@@ -129,10 +129,13 @@ def _labelings(
     confidence: bool,
     policy: StreamPolicy | None,
 ) -> Iterator[Labeling]:
-    stream = make_stream(engine, StampedWorker(), cpu, policy)
+    worker = StampedWorker()
+    stream = make_stream(engine, worker, cpu, policy)
     for number, item in enumerate(frames):
         stamp_ms, frame = item if isinstance(item, tuple) else (number * interval_ms, item)
-        yield stream.label(frame, stamp_ms, Clock(budget_ms), confidence)
+        labeling = stream.label(frame, stamp_ms, Clock(budget_ms), confidence)
+        worker.work()
+        yield labeling
 
 
 def checked_share(cpu: float) -> float:

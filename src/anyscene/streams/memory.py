@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from anyscene.painting.cells import best_classes
 from anyscene.streams.motion import Motion, after_another, move
 
 KEEP = 0.7
@@ -44,24 +45,14 @@ class Memory:
         return float(-(chances * np.log(np.maximum(chances, 1e-9))).sum(axis=2).mean())
 
     @cached_property
-    def doubt(self) -> float:
-        """How little the beliefs are trusted on the whole, from 1 for nothing known down to SETTLED_DOUBT."""
-        return float((1 / (1 + self.trust)).mean())
+    def best(self) -> NDArray[np.int16]:
+        """The likeliest class of each cell, int16[h, w]."""
+        return best_classes(self.scores, self.scores.shape[2])
 
 
 def memory_of(scores: NDArray[np.float32], trust: float, seen_ms: float) -> Memory:
     """What one look tells of the frame that it was taken at."""
     return Memory(scores, np.full(scores.shape[:2], trust, np.float32), seen_ms)
-
-
-def moved(memory: Memory, motion: Motion) -> Memory:
-    """Take beliefs along to the next frame; they lose trust where the image does not match."""
-    return Memory(
-        move(memory.scores, motion),
-        move(memory.trust, motion) * motion.match,
-        memory.seen_ms,
-        memory.moved + motion.speed,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +70,43 @@ class Carried:
         return Carried(self.known, motion if self.since is None else after_another(self.since, motion))
 
     @cached_property
+    def trust(self) -> NDArray[np.float32]:
+        """How far beliefs can be trusted, float32[h, w]: less where the image does not match."""
+        since = self.since
+        return self.known.trust if since is None else move(self.known.trust, since) * since.match
+
+    @cached_property
+    def doubt(self) -> float:
+        """How little beliefs are trusted on the whole, from 1 for nothing known down to SETTLED_DOUBT."""
+        return float((1 / (1 + self.trust)).mean())
+
+    @property
+    def moved(self) -> float:
+        """How far the image moved since it was last looked at, in widths of the frame."""
+        return self.known.moved + (0.0 if self.since is None else self.since.speed)
+
+    @cached_property
     def memory(self) -> Memory:
         """What is believed of the frame at hand."""
-        return self.known if self.since is None else moved(self.known, self.since)
+        if self.since is None:
+            return self.known
+        return Memory(move(self.known.scores, self.since), self.trust, self.known.seen_ms, self.moved)
+
+    def best(self) -> NDArray[np.int16]:
+        """The likeliest class of each cell, int16[h, w]; quicker than to move all beliefs, and rougher."""
+        if self.since is None:
+            return self.known.best
+        columns, rows = self.since.columns, self.since.rows
+        return np.asarray(
+            cv2.remap(self.known.best, columns, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE)
+        )
 
 
-def merged(older: Memory | None, newer: Memory) -> Memory:
-    """Mix two memories of the same frame by their trust."""
-    if older is None:
+def merged(carried: Carried | None, newer: Memory) -> Memory:
+    """Mix what is believed of a frame with what a look at it tells, by their trust."""
+    if carried is None:
         return newer
+    older = carried.memory
     kept = KEEP * older.trust
     total = kept + newer.trust
     share = kept / np.maximum(total, np.float32(1e-6))

@@ -91,8 +91,7 @@ def coarser(sight: Sight, grid: tuple[int, int]) -> Sight:
 
 def is_still(before: Sight, after: Sight) -> bool:
     """Tell whether two frames of one size differ by noise alone."""
-    unlike = cv2.absdiff(before.greys, after.greys).astype(np.float32)
-    return bool(_smoothed(unlike).max() < STILL_LEVELS)
+    return not kernels.differ(before.greys, after.greys, STILL_LEVELS)
 
 
 @cache

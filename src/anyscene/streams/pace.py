@@ -1,4 +1,4 @@
-"""`Pace`: how long a step of a call usually takes."""
+"""`Pace`: how long a step of a call usually takes; and what is kept back for other steps."""
 
 from __future__ import annotations
 
@@ -12,6 +12,24 @@ FADING = 0.9998
 
 LONGEST = 3.0
 """A step that took more than so many times what it usually takes was interrupted, and counts as this many."""
+
+LOOK_MARGIN = 1.25
+"""A look may take so many times what it usually takes."""
+
+FLOW_MARGIN = 1.3
+"""Fine flow may take so many times what it usually takes."""
+
+PLAIN_MS = 0.3
+"""What must be left for labels at least: those of whole cells."""
+
+HANDING_OVER_MS = 0.1
+"""What it takes to hand a frame to the worker."""
+
+RESERVE_MS = 0.2
+"""What is kept back in each call, for steps that take longer than usual."""
+
+MOVING_MS = 0.3
+"""What moving beliefs takes at most, once it is known where everything went."""
 
 
 @dataclass

@@ -19,10 +19,16 @@ LONGEST_PAUSE_MS = 1_000.0
 """After so long without a frame, beliefs are not carried on."""
 
 
+def has_changed_much(before: Sight, after: Sight) -> bool:
+    """Tell whether the cells of two frames of one size differ so much that they may show different scenes."""
+    return bool(cv2.norm(before.greys, after.greys, cv2.NORM_L1) > OTHER_LEVELS * after.greys.size)
+
+
 def is_other_scene(before: Sight, after: Sight) -> bool:
     """Tell at a glance whether two frames of one size show different scenes; most that do are told."""
-    levels = cv2.norm(before.greys, after.greys, cv2.NORM_L1) / after.greys.size
-    return bool(levels > OTHER_LEVELS and cv2.norm(before.shades, after.shades, cv2.NORM_L1) > OTHER_SHADES)
+    return has_changed_much(before, after) and bool(
+        cv2.norm(before.shades, after.shades, cv2.NORM_L1) > OTHER_SHADES
+    )
 
 
 def motion_within_scene(
@@ -30,11 +36,12 @@ def motion_within_scene(
 ) -> Motion | None:
     """How a scene moved between two frames of one size; None if the later shows another scene or light.
 
-    It is `no_motion` where nothing moved. fine : see `MotionFinder.find`.
+    It is `no_motion` where nothing moved. fine : see `MotionFinder.find`. Where much has changed, motion is
+    found roughly: if the scene is another one, the time is needed for a look at it.
     """
     if is_other_scene(before, after):
         return None
     if is_still(before, after):
         return no_motion(after.grid)
-    motion = finder.find(before, after, fine)
+    motion = finder.find(before, after, fine and not has_changed_much(before, after))
     return motion if motion.match.mean() >= LEAST_MATCH else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.streams.memory import Carried, Memory
+from anyscene.streams.memory import Carried
 from anyscene.streams.motion import Motion, Sight, after_another
 from anyscene.streams.policies import NEVER
 
@@ -38,12 +38,18 @@ class Scene:
     sight: Sight | None = None
     pending: Pending | None = None
     frames: int = NEVER
-    painted: tuple[Memory, NDArray[np.int16]] | None = None
+    painted: tuple[Carried, NDArray[np.int16]] | None = None
 
-    @property
-    def memory(self) -> Memory | None:
-        """What is believed of the frame in sight."""
-        return None if self.carried is None else self.carried.memory
+    def labels_of(self, carried: Carried) -> NDArray[np.int16] | None:
+        """The labels that were shown last, if they were painted of these beliefs, as a copy to write into."""
+        painted = self.painted
+        return painted[1].copy() if painted is not None and painted[0] is carried else None
+
+    def keep_labels(self, carried: Carried, labels: NDArray[np.int16]) -> None:
+        """Keep a copy of labels in case the next frame shows the same, in the memory of the copy before."""
+        kept = np.empty_like(labels) if self.painted is None else self.painted[1]
+        np.copyto(kept, labels)
+        self.painted = carried, kept
 
     def move(self, motion: Motion) -> None:
         """Take beliefs, and what a look under way will tell, along to the next frame."""

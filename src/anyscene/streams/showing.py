@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from anyscene.painting.cells import labels_by_shades
 from anyscene.painting.leaves import repeated
 from anyscene.painting.outlines import follow_outlines
+from anyscene.streams.memory import Carried
 from anyscene.streams.motion import Sight
 from anyscene.streams.pace import Pace
 
@@ -45,7 +46,7 @@ class Painter:
 
     def labels(
         self,
-        beliefs: NDArray[np.float32],
+        carried: Carried,
         frame: NDArray[np.uint8],
         sight: Sight,
         size: tuple[int, int],
@@ -54,12 +55,14 @@ class Painter:
     ) -> NDArray[np.int16] | None:
         """Label every pixel as `labels_of` does; None if there is no time for it.
 
-        outlines : whether they are worth their time.
+        carried : is moved only if there is time. outlines : whether they are worth their time.
         """
         if outlines and self._along_outlines.fits(within_ms):
-            return _timed(self._along_outlines, lambda: labels_of(beliefs, frame, sight, size))
+            return _timed(self._along_outlines, lambda: labels_of(carried.memory.scores, frame, sight, size))
         if self._by_shades.fits(within_ms):
-            return _timed(self._by_shades, lambda: labels_of(beliefs, frame, sight, size, outlines=False))
+            return _timed(
+                self._by_shades, lambda: labels_of(carried.memory.scores, frame, sight, size, outlines=False)
+            )
         return None
 
 

@@ -120,9 +120,9 @@ class Moment:
     def situation(self) -> Situation:
         """What a policy sees of it."""
         return Situation(
-            age_ms=self.at * self.recording.interval_ms - self.memory.seen_ms,
-            moved=self.memory.moved,
-            doubted=self.memory.doubt,
+            age_ms=self.at * self.recording.interval_ms - self.carried.known.seen_ms,
+            moved=self.carried.moved,
+            doubted=self.carried.doubt,
             entropy=self.carried.known.entropy,
             frames=self.frames,
             income=np.inf,
@@ -143,7 +143,7 @@ class Moment:
             return begin(self.recording, self.costs, at)
         if action == NOTHING:
             return Moment(self.recording, at, self.carried.along(motion), self.frames + 1, self.costs)
-        seen = merged(self.memory, self.recording.seen(self.at, action - 1))
+        seen = merged(self.carried, self.recording.seen(self.at, action - 1))
         return Moment(self.recording, at, Carried(seen, motion), 1, self.costs)
 
 

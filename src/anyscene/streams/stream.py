@@ -18,7 +18,7 @@ from anyscene.errors import StreamError
 from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.hierarchy.pyramid import working_frame
 from anyscene.labeling import Labeling
-from anyscene.painting.cells import labels_by_cells
+from anyscene.painting.cells import repeat_cells
 from anyscene.painting.confidence import confidence_between
 from anyscene.streams.arrival import Arrival
 from anyscene.streams.credit import Credit, Spent
@@ -32,30 +32,25 @@ from anyscene.streams.motion import (
     no_motion,
     sight_of,
 )
-from anyscene.streams.pace import LEARNING_RATE, Pace
+from anyscene.streams.pace import (
+    FLOW_MARGIN,
+    HANDING_OVER_MS,
+    LEARNING_RATE,
+    LOOK_MARGIN,
+    MOVING_MS,
+    PLAIN_MS,
+    RESERVE_MS,
+    Pace,
+)
 from anyscene.streams.policies import NOTHING, Situation, StreamPolicy
 from anyscene.streams.restarts import LONGEST_PAUSE_MS, motion_within_scene
 from anyscene.streams.scene import Pending, Scene
 from anyscene.streams.showing import Painter
+from anyscene.streams.spares import Spares
 from anyscene.streams.workers import Worker
 
 USUAL_INTERVAL_MS = 66.0
 """Between frames, until some have come."""
-
-MARGIN = 1.25
-"""A look may take so many times what it usually takes."""
-
-FLOW_MARGIN = 1.3
-"""Fine flow may."""
-
-PLAIN_MS = 0.3
-"""What must be left for labels at least: those of whole cells."""
-
-RESERVE_MS = 0.2
-"""What is kept back in each call, for steps that take longer than usual."""
-
-MOVING_MS = 0.3
-"""What moving beliefs takes at most, once it is known where everything went."""
 
 EASE = 4.0
 """Where the account is full, a policy may spend so many times what comes in."""
@@ -88,6 +83,7 @@ class Stream:
         self._costs_ms = list(costs_ms)
         self._fine_flow = Pace(1.0, FLOW_MARGIN)
         self._painter = Painter()
+        self._spares = Spares()
         self._deciding = Pace(0.3)  # what comes after the labels
         self._finder = MotionFinder()
         self._arrivals: deque[float] = deque(maxlen=10)
@@ -135,14 +131,16 @@ class Stream:
         labeling = first or self._labeling(arrival, confidence)
         labelled = time.perf_counter()
         if looks and not early:
-            wanted = self._choose(arrival)
+            known = self._scene.carried is not None
+            wanted = self._choose(arrival) if known or not self._will_look() else len(self._looks)
         if wanted != NOTHING and self._cpu > 0:
             self._submit(arrival, wanted - 1)
         call_ms = (time.thread_time() - cpu_begun) * 1e3
         self._credit.spend(call_ms)
         self._spent.frames += 1
         self._spent.calls_ms += call_ms
-        self._deciding.note((time.perf_counter() - labelled) * 1e3)
+        if not is_new:
+            self._deciding.note((time.perf_counter() - labelled) * 1e3)
         return replace(labeling, cost=clock.elapsed(), deadline_met=_met(clock))
 
     def close(self) -> None:
@@ -210,7 +208,8 @@ class Stream:
                     self._remember(arrival, look, scores)
                 seen = coarser(arrival.sight, (scores.shape[0], scores.shape[1]))
                 scores = on_grid(scores, seen.grid)
-                labels = self._painted(scores, seen, arrival)
+                told = Carried(memory_of(scores, self._looks.trusts[look], arrival.at_ms))
+                labels = self._painted(told, seen, arrival)
                 return self._labeled(labels, scores if confidence else None, arrival, arrival.at_ms)
         return None
 
@@ -230,7 +229,7 @@ class Stream:
         clock = arrival.clock
         if not self._fits(look, clock):
             return None
-        deadline = clock.ends_at - (PLAIN_MS + self._deciding.ms) / 1e3 if clock.has_deadline else None
+        deadline = clock.ends_at - (PLAIN_MS + self._deciding_ms) / 1e3 if clock.has_deadline else None
         begun = time.perf_counter()
         try:
             scores = self._looks.run(arrival.frame, look, deadline)
@@ -243,19 +242,24 @@ class Stream:
         """Mix what a look inside a call tells with what is believed."""
         in_cells = on_grid(scores, arrival.sight.grid)
         newer = memory_of(in_cells, self._looks.trusts[look], arrival.at_ms)
-        self._scene.carried = Carried(merged(self._scene.memory, newer))
+        self._scene.carried = Carried(merged(self._scene.carried, newer))
         self._scene.pending = None  # it knows nothing of this look
         self._worker.set_aside()
         self._scene.frames = 0
 
     def _fits(self, look: int, clock: Clock) -> bool:
         """Whether there is time for a look; the coarsest has no margin, for nothing comes instead of it."""
-        margin = MARGIN if look > 0 else 1.0
-        return margin * self._costs_ms[look] + PLAIN_MS + self._deciding.ms < clock.remaining()
+        margin = LOOK_MARGIN if look > 0 else 1.0
+        return margin * self._costs_ms[look] + PLAIN_MS + self._deciding_ms < clock.remaining()
+
+    @property
+    def _deciding_ms(self) -> float:
+        """What comes after the labels: a new scene is looked at in any case, without a decision."""
+        return HANDING_OVER_MS if self._scene.carried is None else self._deciding.ms
 
     def _left_ms(self, clock: Clock) -> float:
         """Time for whatever comes before the next look is decided on."""
-        return clock.remaining() - self._deciding.ms - RESERVE_MS
+        return clock.remaining() - self._deciding_ms - RESERVE_MS
 
     def _note_cost(self, look: int, ms: float) -> None:
         self._costs_ms[look] += LEARNING_RATE * (ms - self._costs_ms[look])
@@ -272,11 +276,10 @@ class Stream:
             offered = [idle and self._credit.pays_for(cost) for cost in self._costs_ms]
         if not any(offered):
             return NOTHING
-        memory = carried.memory if carried else None
         situation = Situation(
-            age_ms=arrival.at_ms - memory.seen_ms if memory else LONGEST_PAUSE_MS,
-            moved=memory.moved if memory else 1.0,
-            doubted=memory.doubt if memory else 1.0,
+            age_ms=arrival.at_ms - carried.known.seen_ms if carried else LONGEST_PAUSE_MS,
+            moved=carried.moved if carried else 1.0,
+            doubted=carried.doubt if carried else 1.0,
             entropy=carried.known.entropy if carried else float(np.log(len(self._engine.classes))),
             frames=self._scene.frames,
             income=income,
@@ -287,13 +290,14 @@ class Stream:
 
     def _submit(self, arrival: Arrival, look: int) -> None:
         """Have a frame looked at until the next one comes."""
-        looks, cost_ms, believed = self._looks, self._costs_ms[look], self._scene.memory
-        kept = arrival.frame.copy()  # whoever made the frame may write into it once it is labelled
+        looks, cost_ms, believed = self._looks, self._costs_ms[look], self._scene.carried
+        kept = self._spares.copy_of(arrival.frame)  # whoever made it may write into it once it is labelled
 
         def job() -> Memory:
             seen = memory_of(looks.scores(kept, look), looks.trusts[look], arrival.at_ms)
+            self._spares.give_back(kept)
             known = merged(believed, seen)
-            _ = known.entropy  # so that no call has to compute it
+            _ = known.entropy, known.best  # so that no call has to compute them
             return known
 
         self._worker.submit(job, arrival.at_ms, cost_ms)
@@ -302,19 +306,19 @@ class Stream:
         self._scene.frames = 0
 
     def _labeling(self, arrival: Arrival, confidence: bool) -> Labeling:
-        memory, clock = self._scene.memory, arrival.clock
-        if memory is None:
-            left = max(0.0, clock.remaining() - self._deciding.ms)
+        carried, clock = self._scene.carried, arrival.clock
+        if carried is None:
+            left = max(0.0, clock.remaining() - self._deciding_ms)
             rest = f"{left:.3f}ms" if clock.has_deadline else None
             return replace(self._engine.label(arrival.image, rest, confidence=confidence), age_ms=0.0)
-        if self._scene.painted is not None and self._scene.painted[0] is memory:
-            labels = self._scene.painted[1].copy()
-        else:
-            labels = self._painted(memory.scores, arrival.sight, arrival)
-            self._scene.painted = memory, labels.copy()  # callers may do with labels what they like
-        return self._labeled(labels, shown(memory) if confidence else None, arrival, memory.seen_ms)
+        labels = self._scene.labels_of(carried)
+        if labels is None:
+            labels = self._painted(carried, arrival.sight, arrival)
+            self._scene.keep_labels(carried, labels)
+        beliefs = shown(carried.memory) if confidence else None
+        return self._labeled(labels, beliefs, arrival, carried.known.seen_ms)
 
-    def _painted(self, scores: NDArray[np.float32], sight: Sight, arrival: Arrival) -> NDArray[np.int16]:
+    def _painted(self, carried: Carried, sight: Sight, arrival: Arrival) -> NDArray[np.int16]:
         """Labels of all pixels; those of whole cells if there is no time for more.
 
         Outlines are followed where looks at every frame can be paid for; otherwise looks are worth more.
@@ -322,8 +326,8 @@ class Stream:
         size = arrival.image.shape[0], arrival.image.shape[1]
         outlines = self._cpu == 0 or self._cpu * self.interval_ms > self._costs_ms[-1]
         left_ms = self._left_ms(arrival.clock)
-        labels = self._painter.labels(scores, arrival.frame, sight, size, left_ms, outlines)
-        return labels_by_cells(scores, scores.shape[2], size) if labels is None else labels
+        labels = self._painter.labels(carried, arrival.frame, sight, size, left_ms, outlines)
+        return repeat_cells(carried.best(), size) if labels is None else labels
 
     def _labeled(
         self,

@@ -130,9 +130,13 @@ class ThreadWorker:
 
 
 class StampedWorker:
-    """Does jobs when they are submitted, and hands them out when they are done by the frames' stamps."""
+    """Does jobs between calls, and hands them out when they are done by the frames' stamps.
+
+    Call `work` after each call, so that no call is charged for a job.
+    """
 
     def __init__(self) -> None:
+        self._job: Job | None = None
         self._finished: Finished | None = None
         self._due_ms = 0.0
         self.cpu_ms = 0.0
@@ -140,23 +144,31 @@ class StampedWorker:
     @property
     def is_busy(self) -> bool:
         """Whether a job was not collected."""
-        return self._finished is not None
+        return self._job is not None or self._finished is not None
 
     def submit(self, job: Job, now_ms: float, cost_ms: float) -> None:
-        """Do a job."""
-        self._finished = _done(job)
-        self.cpu_ms += self._finished.cpu_ms
+        """Take a job, to be done by `work`."""
+        self._job = job
         self._due_ms = now_ms + cost_ms
 
+    def work(self) -> None:
+        """Do the job, if there is one that is not done."""
+        if self._job is not None:
+            job, self._job = self._job, None
+            self._finished = _done(job)
+            self.cpu_ms += self._finished.cpu_ms
+
     def collect(self, now_ms: float) -> Finished | None:
-        """Return the job that is done by now."""
-        if self._finished is None or now_ms < self._due_ms:
+        """Return the job that is done by now by the stamps."""
+        if not self.is_busy or now_ms < self._due_ms:
             return None
+        self.work()
         finished, self._finished = self._finished, None
         return finished
 
     def set_aside(self) -> None:
-        """Forget the job."""
+        """Forget the job, which is paid for all the same."""
+        self.work()
         self._finished = None
 
     def close(self) -> None:
