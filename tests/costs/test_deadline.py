@@ -51,6 +51,11 @@ def test_what_is_risked_is_what_typically_fits():
     assert LOCAL.limits(20.5, large, slowness=2.0).risked == pytest.approx(20.5 / SPARE / 2 - 5)
 
 
+def test_first_labels_fit_whenever_they_can_be_there_in_time():
+    assert LOCAL.limits(3.0, AT).first == pytest.approx(3.0)
+    assert LOCAL.limits(3.0, AT._replace(enlarging=0.5), slowness=2.0).first == pytest.approx(1.0)
+
+
 def test_large_images_wait_for_their_frame_and_for_their_labels_to_be_enlarged():
     small, large = (costs_at_size(LOCAL, size, shows_detail=True) for size in ((360, 480), (1080, 1440)))
     assert small.frame == large.frame == (360, 480)

@@ -100,13 +100,19 @@ def following(plans, taken, most, risked):
     return chosen and chosen.action
 
 
-def test_where_no_network_fits_the_cheapest_is_risked_after_a_plan_that_fits():
+def test_where_no_network_fits_the_cheapest_is_risked_if_the_first_labels_can_still_come_after_it():
     plans = [POOR, CHEAPEST, BETTER]
-    assert following(plans, (), 1.0, 2.0) == 0  # something to show comes first
+    both = POOR.costs[0] + CHEAPEST.costs[0] + CHEAPEST.rest_ms
+    assert following(plans, (), 1.0, both + 0.01) == 1
+    assert following(plans, (), 1.0, both - 0.01) == 0  # then something to show comes first
     assert following(plans, (0,), 0.8, 1.6) == 1
     assert following(plans, (0,), 0.8, 1.5) is None  # it would hardly ever be there in time
-    assert following(plans, (), 0.2, 1.7) == 1  # nothing fits: nothing is lost
     assert following(plans, (), 1.6, 3.0) == 1  # what fits is no risk, and dearer ones are not risked
+
+
+def test_where_every_plan_runs_a_network_the_cheapest_is_risked_by_itself():
+    assert following([CHEAPEST, BETTER], (), 0.2, 1.6) == 1
+    assert following([CHEAPEST, BETTER], (), 0.2, 1.5) is None
 
 
 def test_a_network_is_not_risked_where_one_has_run_or_a_safe_plan_is_not_carried_out():

@@ -79,18 +79,20 @@ def pursue(
     """Return the next action of the best plan that can go on from `taken` and fits.
 
     plans : from worst to best. most : milliseconds for the rest of a plan and its labels.
-    risked : milliseconds for the cheapest plan with a network, where only plans without one fit. It comes
-    after a plan that fits, and is stopped if it takes longer.
+    risked : milliseconds for the cheapest plan with a network, where only plans without one fit. It is
+    stopped if it takes longer, and comes first only if the first labels can still be made then.
     first : milliseconds for the first labels, where nothing was done yet and no plan fits.
     Returns None where the best plan that fits has been carried out, or where no plan fits.
     """
     best, left = _best_that_fits(plans, taken, most) or (None, [])
-    if (best is None or not best.runs_network) and not left:
+    quick = None if taken else first_labels(plans)
+    if best is None or not best.runs_network:
         bold = _cheapest_with_network(plans, taken)
-        if bold and _needed(bold, [0]) <= risked:
+        ahead = quick.costs[0] if quick else 0.0
+        # What was begun is carried out first; before anything was, the first labels may still follow.
+        if bold and (quick or not left) and ahead + _needed(bold, [0]) <= risked:
             return bold.step(0)
     if best is None and not taken:
-        quick = first_labels(plans)
         return quick.step(0) if quick and _needed(quick, [0]) <= first else None
     if best is None or not left:
         return None
