@@ -1,6 +1,14 @@
+import asyncio
+import math
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+
+from anyscene.server.asks import Picture, Refusal, Wish
 from anyscene.server.config import Settings
+from anyscene.server.estimates import Estimates, Running
 from anyscene.server.service import Service
 
 
@@ -13,3 +21,42 @@ def test_a_server_that_was_starved_does_not_refuse_for_ever():
     for _ in range(200):  # requests that seem not to fit, though nobody else is served
         service._forget()
     assert service.returning.high < 2 * usual
+
+
+def busy_for(ms):
+    """A worker that is busy for so long; first labels take 5 ms, a look 50."""
+    measured = [("first", "small", 1000, 5.0), ("look", "small", 1000, 50.0), ("whole", "small", 1000, 90.0)]
+    return SimpleNamespace(
+        is_ready=True,
+        job=SimpleNamespace(rank=(0, 0.0)),
+        expected_end=time.perf_counter() + ms / 1e3,
+        frees_at=lambda now: math.inf,
+        estimates=Estimates(measured),
+        sending=Running(0.0),
+    )
+
+
+def admitted(budget_ms, busy_ms):
+    """What a service that is busy for so long makes of a request."""
+
+    async def ask():
+        service = Service(Settings({"small": Path("small.anyscene")}))
+        service.links = [busy_for(busy_ms)]
+        wish, picture = Wish("small", budget_ms=budget_ms), Picture(b"abc", "png", 1000, 1)
+        job = service._make_job(wish, picture, time.perf_counter(), lambda: False, None)
+        service._admit(job)
+        job.timer.cancel()
+        return job
+
+    return asyncio.run(ask())
+
+
+def test_a_busy_server_gives_first_labels_where_there_is_no_time_for_a_look():
+    calm, hurried = admitted(300.0, 100.0), admitted(140.0, 100.0)
+    assert calm.look_ms > calm.least_ms
+    assert hurried.look_ms == hurried.least_ms
+
+
+def test_a_request_is_refused_where_not_even_first_labels_can_be_there_in_time():
+    with pytest.raises(Refusal, match="no labels can be there within 102 ms"):
+        admitted(102.0, 100.0)

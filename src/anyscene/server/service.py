@@ -56,8 +56,6 @@ class Service:
         self._pressure = Pressure(settings.workers)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    # --- workers
-
     async def start(self) -> None:
         """Start all workers: the first alone, because it may measure the machine, then the others."""
         self.links = [self._new_link() for _ in range(self.settings.workers)]
@@ -122,8 +120,6 @@ class Service:
             self._count_workers()
             self._dispatch()
             return
-
-    # --- requests
 
     async def label(
         self,
@@ -199,6 +195,9 @@ class Service:
         free_at = [max(now, link.expected_end if link.job else now) for link in self.ready_links]
         self._make_way(job, free_at, now)
         broken = self.waiting.broken_by([job], free_at)
+        if job in broken:
+            job.look_ms = job.least_ms  # first labels are better than none
+            broken = self.waiting.broken_by([job], free_at)
         if any(other is job or other.wish.priority <= job.wish.priority for other in broken):
             if not self.waiting.jobs and min(free_at) <= now:
                 self._forget()
