@@ -60,8 +60,8 @@ def _by_ray(pictures: Path, model: str, folder: Path) -> Iterator[tuple[str, Tim
     from anyscene.cluster.ray_executor import connected, on_ray
 
     with two_nodes() as cluster, connected(cluster.address):
-        yield "two actors", _timed(pictures, model, folder / "ray two", on_ray(2), 2)
-        yield "one actor", _timed(pictures, model, folder / "ray one", on_ray(1), 1)
+        yield "two actors", _timed(pictures, model, folder / "ray two", on_ray(2, 2), 2)
+        yield "one actor", _timed(pictures, model, folder / "ray one", on_ray(1, 1), 1)
 
 
 def _timed(pictures: Path, model: str, output: Path, executor: Executor, workers: int) -> Timed:

@@ -40,6 +40,30 @@ def test_earlier_runs_count():
     assert play(Dealer(Caps(cpu_ms=10_000), 1000, 1, spent_ms=10_000), CHUNKS) == (0.0, [])
 
 
+def halves_by_two_dealers(caps):
+    """Half of a job, and the other half by a dealer that knows no more than what came back."""
+    spent, budgets = play(Dealer(caps, 1000, 1), CHUNKS[:50])
+    second = Dealer(caps, 1000, 1)
+    second.seen(500, spent, spent)
+    more, later = play(second, CHUNKS[50:])
+    return spent + more, budgets + later, second
+
+
+def test_a_dealer_that_is_set_up_again_spends_what_is_left_and_no_more():
+    spent, budgets, second = halves_by_two_dealers(Caps(cpu_ms=10_000))
+    assert spent == pytest.approx(10_000, rel=0.05)
+    assert second.spent_ms == pytest.approx(spent)
+    assert len(budgets) == 100
+    assert halves_by_two_dealers(Caps(mean_cpu_ms=8))[0] / 1000 == pytest.approx(8, rel=0.05)
+
+
+def test_what_was_told_and_came_back_counts_once():
+    dealer = Dealer(Caps(cpu_ms=10_000), 1000, 1)
+    spent, _ = play(dealer, CHUNKS[:50])
+    dealer.seen(500, spent, spent)
+    assert dealer.spent_ms == pytest.approx(spent)
+
+
 def test_a_mean_is_kept_and_never_ends_a_job():
     spent, _ = play(Dealer(Caps(mean_cpu_ms=8), 1000, 1), CHUNKS)
     assert spent / 1000 == pytest.approx(8, rel=0.05)

@@ -1,6 +1,7 @@
 """`anyscene label` as a job with a manifest, in local processes: once each, whatever happens on the way."""
 
 import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -44,8 +45,11 @@ def test_uris_need_no_cluster_and_results_do_not_depend_on_workers(label, pictur
     assert not list((outputs[0] / "anyscene-todo").iterdir())
 
 
-def test_records_tell_what_the_lines_of_a_small_job_tell_and_where(label, pictures, tmp_path, records):
+def test_records_tell_what_the_lines_of_a_small_job_tell_and_where(
+    label, pictures, streets, tmp_path, records
+):
     label(f"file://{pictures}", "-o", tmp_path / "out")
+    assert json.loads((tmp_path / "out/classes.json").read_text())["names"] == list(streets.classes.names)
     row = records(tmp_path / "out").to_pylist()[0]
     assert (row["width"], row["height"]) == (120, 90)
     assert row["ms"] > 0

@@ -154,12 +154,14 @@ def _executor(many: Many, stack: ExitStack) -> tuple[Executor, int]:
     if many.cluster is None:
         workers = many.workers or 1
         return (in_this_process if workers == 1 else in_processes(workers)), workers
-    from anyscene.cluster.ray_executor import connected, on_ray
+    from anyscene.cluster.ray_executor import LOCAL, connected, on_ray
 
     with busy("joining the cluster"):
         cores = stack.enter_context(connected(many.cluster, many.workers))
-    workers = many.workers or cores
-    return on_ray(workers), workers
+    if many.cluster == LOCAL:
+        return on_ray(cores, cores), cores
+    workers = min(many.workers or cores, cores)
+    return on_ray(workers, many.workers), workers
 
 
 def _check_settings(out: Place, facts: dict[str, Any], manifest: Manifest, redo: bool) -> None:

@@ -21,7 +21,7 @@ class Allowance:
     ) -> None:
         self._clock = clock
         self._ends = clock() + total_ms / 1e3
-        self._left = images
+        self._images = self._left = images
         self._side_by_side = side_by_side
         self._all_around_ms = 0.0
         self._seen = 0
@@ -34,6 +34,10 @@ class Allowance:
         if remaining <= images * (self.around_ms + FEWEST_MS) / 2:  # they would take twice what is left
             return None
         return max(FEWEST_MS, fair - self.around_ms)
+
+    def seen(self, images: int) -> None:
+        """Learn that so many images are done in all, whoever was asked for them."""
+        self._left = min(self._left, self._images - images)
 
     @property
     def around_ms(self) -> float:

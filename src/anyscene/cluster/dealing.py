@@ -65,7 +65,8 @@ class Dealer:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._each_ms = caps.each_ms
-        self.spent_ms, self._spent_on_images = spent_ms, 0.0
+        self._before_ms = self.spent_ms = spent_ms
+        self._spent_on_images = 0.0
         self._reserved: dict[Chunk, float] = {}
         self._attempts: dict[Chunk, int] = {}
         self._suspects: dict[bytes, int] = {}
@@ -74,13 +75,13 @@ class Dealer:
             self._allowances.append((Allowance(caps.total_ms, images, side_by_side, clock), True))
         if caps.cpu_ms is not None:
             left = caps.cpu_ms - spent_ms
-            self._allowances.append((Allowance(left, images, 1, self._seconds(spent_ms)), True))
+            self._allowances.append((Allowance(left, images, 1, self._seconds), True))
         if caps.mean_cpu_ms is not None:
             mean = Allowance(caps.mean_cpu_ms * images, images, 1, self._seconds_on_images)
             self._allowances.append((mean, False))
 
-    def _seconds(self, before_ms: float) -> Callable[[], float]:
-        return lambda: (self.spent_ms - before_ms + sum(self._reserved.values())) / 1e3
+    def _seconds(self) -> float:
+        return (self.spent_ms - self._before_ms + sum(self._reserved.values())) / 1e3
 
     def _seconds_on_images(self) -> float:
         return (self._spent_on_images + sum(self._reserved.values())) / 1e3
@@ -112,6 +113,17 @@ class Dealer:
     def spend(self, cpu_ms: float) -> None:
         """Count CPU time that no image has taken."""
         self.spent_ms += cpu_ms
+
+    def seen(self, images: int, own_cpu_ms: float, cpu_ms: float) -> None:
+        """Learn what the whole run has taken so far, by the rows that have come back.
+
+        A dealer that is set up again in mid-run has forgotten what it was told; this makes up for it.
+        own_cpu_ms : for these images. cpu_ms : that, and what else is known of.
+        """
+        self.spent_ms = max(self.spent_ms, self._before_ms + cpu_ms)
+        self._spent_on_images = max(self._spent_on_images, own_cpu_ms)
+        for allowance, _ in self._allowances:
+            allowance.seen(images)
 
     def suspect(self, image: bytes) -> int:
         """Note that a worker begins with an image on which others may have died; tell how often by now."""

@@ -96,8 +96,8 @@ def _no_cluster(cluster: str) -> ConfigError:
     )
 
 
-def on_ray(actors: int) -> Executor:
-    """So many actors of the cluster that was joined."""
+def on_ray(actors: int, most: int | None) -> Executor:
+    """So many actors of the cluster that was joined; more, as it grows, but at most so many."""
 
     def run(work: Work, chunks: Iterable[Chunk], dealer: Dealer) -> Iterator[pyarrow.Table]:
         import ray
@@ -108,7 +108,7 @@ def on_ray(actors: int) -> Executor:
         context.enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         desk = _desk(dealer)
-        pool = ActorPoolStrategy(min_size=min(actors, len(rows)), max_size=min(actors, len(rows)))
+        pool = ActorPoolStrategy(min_size=min(actors, len(rows)), max_size=min(most or len(rows), len(rows)))
         labelled = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
             _RayWorker,
             fn_constructor_args=(work, send_model(work.model), desk),
@@ -116,13 +116,18 @@ def on_ray(actors: int) -> Executor:
             compute=pool,
             num_cpus=1,
         )
-        told_ms = 0.0
+        told_ms = images_ms = 0.0
+        images = 0
         for table in labelled.iter_batches(batch_size=None, batch_format="pyarrow"):
             if STOPPED in table["status"].to_pylist():
                 raise OutputError(table["error"][0].as_py())
             yield table.cast(manifest_schema())
-            desk.spend.remote(cpu_ms() - told_ms)
-            told_ms = cpu_ms()
+            images += table.num_rows
+            images_ms += sum(table["cpu_ms"].to_pylist())
+            now_ms = cpu_ms()
+            desk.spend.remote(now_ms - told_ms)
+            desk.seen.remote(images, images_ms, images_ms + now_ms)
+            told_ms = now_ms
         dealer.spent_ms = ray.get(desk.spent.remote())
 
     return run
@@ -189,6 +194,9 @@ class _Desk:
 
     def spend(self, cpu_ms: float) -> None:
         self._dealer.spend(cpu_ms)
+
+    def seen(self, images: int, own_cpu_ms: float, cpu_ms: float) -> None:
+        self._dealer.seen(images, own_cpu_ms, cpu_ms)
 
     def suspect(self, image: bytes) -> int:
         return self._dealer.suspect(image)
