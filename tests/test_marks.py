@@ -71,17 +71,80 @@ COMMANDS = {
     "calibrate": ("calibrate", "--json", "{}.json"),
     "compare": ("compare", "nothing", "-o", "{}.html"),
     "train-backbone": ("train-backbone", "--data", STREETS, "--run", "run", "-o", "{}.backbone"),
+    "label": ("label", "photo.png", "--json", "{}.json"),
+    "label, many": ("label", "photo.png", "--cpu-hours", "1", "--json", "{}.json"),
+    "label, a video": ("label", "drive.mp4", "--live", "--overlay-video", "{}.mp4"),
+    "live": ("live", "drive.mp4", "--json", "{}.json"),
+    "live, overlays": ("live", "drive.mp4", "--overlay-video", "{}.mp4"),
+    "live, ids": ("live", "drive.mp4", "--ids-video", "{}.mkv"),
 }
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
-def test_no_command_writes_over_a_file_of_the_user(arguments, tmp_path):
+def test_no_command_writes_over_a_file_of_the_user(arguments, photo, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "drive.mp4").write_text("no video, but that comes later")
     own = tmp_path / f"own{arguments[-1][2:]}"
     own.write_text("years of work")
-    done = run(*arguments[:-1], tmp_path / own.name)
+    done = run(*arguments[:-1], own)
     assert isinstance(done.exception, ConfigError), done.output
     assert "was not written by anyscene" in str(done.exception)
     assert own.read_text() == "years of work"
+
+
+OWN_INPUTS = {
+    "data show": ("data", "show", "coco:{}", "-o", "{}"),
+    "data check": ("data", "check", "coco:{}", "--json", "{}"),
+    "train, data": ("train", "--data", "coco:{}", "-o", "{}"),
+    "train, config": ("train", "--data", STREETS, "--config", "{}", "-o", "{}"),
+    "train, costs": ("train", "--data", STREETS, "--costs", "{}", "-o", "{}"),
+    "train, backbone": ("train", "--data", STREETS, "--backbone", "{}", "-o", "{}"),
+    "train-backbone, recipe": (*COMMANDS["train-backbone"][:-1], "{}", "--recipe", "{}"),
+    "train-backbone, start": (*COMMANDS["train-backbone"][:-1], "{}", "--start", "{}"),
+    "train-backbone, teacher": (*COMMANDS["train-backbone"][:-1], "{}", "--teacher", "{}"),
+    "calibrate": ("calibrate", "--model", "{}", "--json", "{}"),
+    "compare": ("compare", "{}", "-o", "{}"),
+    "label": ("label", "photo.png", "--model", "{}", "--json", "{}"),
+    "label, many": ("label", "photo.png", "--cpu-hours", "1", "--model", "{}", "--json", "{}"),
+    "label, a table": ("label", "{}", "--column", "image", "--json", "{}"),
+    "label, a video": ("label", "{}", "--live", "--overlay-video", "{}"),
+    "live": ("live", "{}", "--overlay-video", "{}"),
+    "live, model": ("live", "0", "--model", "{}", "--json", "{}"),
+    "watch": ("watch", "{}", "--gif", "{}"),
+    "watch, model": ("watch", "photo.png", "--model", "{}", "--gif", "{}"),
+    "demo": ("demo", "--model", "{}", "--json", "{}"),
+}
+
+
+@pytest.mark.parametrize("arguments", OWN_INPUTS.values(), ids=OWN_INPUTS)
+def test_no_command_writes_over_what_it_reads_even_if_anyscene_wrote_that(
+    arguments, photo, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    ours = tmp_path / "ours.mp4"  # whatever it is: it is refused before it is read
+    ours.write_text(MARK)
+    done = run(*(argument.format(ours) for argument in arguments))
+    assert "is read by this command" in str(done.exception), done.output
+    assert ours.read_text() == MARK
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ours.mp4", "photo.png"]
+
+
+def test_files_beside_the_named_output_are_not_written_over_either(tmp_path):
+    demo, trials = tmp_path / "demo", tmp_path / "own.anyscene.search"
+    for own, command in (
+        (demo / "0-0-image.jpg", ("demo", "-o", demo)),
+        (demo / "stream.gif", ("demo", "-o", demo)),
+        (
+            trials / "alpha.anyscene",
+            ("train", "--search", "--data", STREETS, "-o", tmp_path / "own.anyscene"),
+        ),
+    ):
+        own.parent.mkdir(exist_ok=True)
+        own.write_text("years of work")
+        done = run(*command)
+        assert "was not written by anyscene" in str(done.exception), done.output
+        assert own.read_text() == "years of work"
+        own.unlink()
 
 
 def test_commands_on_one_image_write_over_nothing(photo, tmp_path):
@@ -108,6 +171,11 @@ def test_frames_of_a_live_stream_are_not_written_over_photos(photo, tmp_path):
     assert isinstance(done.exception, ConfigError), done.output
     assert "was not written by anyscene" in str(done.exception)
     assert numbered.read_bytes() == photo.read_bytes()
+    numbered.unlink()
+    for name in ("classes.json", "records.jsonl"):
+        (tmp_path / name).write_text("years of work")
+        assert "was not written by anyscene" in str(run("live", "0", "-o", tmp_path).exception)
+        (tmp_path / name).unlink()
 
 
 def test_what_a_command_wrote_it_may_write_again(tmp_path, model_file):

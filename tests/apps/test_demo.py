@@ -1,4 +1,5 @@
 import json
+import math
 import re
 
 import numpy as np
@@ -92,6 +93,10 @@ def test_every_picture_has_a_legend_of_what_is_seen(shown):
 
 def test_the_axis_shows_the_gain_and_the_page_says_what_to_try_next(shown):
     page = (shown[0] / "index.html").read_text()
+    told = json.loads((shown[0] / "rows.json").read_text())
+    rows = [row for group in told.values() if "budgets" in group for row in group["budgets"]]
+    lowest = min(row[what] for row in rows for what in ("accuracy", "confidence") if row[what] is not None)
+    assert f">{10 * math.floor(10 * lowest)}%</text>" in page
     values = [
         float(y)
         for points in re.findall(r'polyline points="([^"]+)"', page)

@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import struct
+import subprocess
+import sys
 import time
 import zlib
 from pathlib import Path
@@ -79,6 +81,7 @@ def test_a_folder_keeps_its_names_and_structure(label, photos, tmp_path, engine)
     assert trace["deadline_met"] in (True, False)
     assert sum(trace["shares"].values()) == pytest.approx(1)
     assert "images labelled" in done.output
+    assert re.search(r"seen: \w+ \d+\.\d%, ", done.output)
 
 
 def test_patterns_and_single_files(label, photos, tmp_path):
@@ -301,6 +304,20 @@ def test_one_photo_says_where_its_labels_are_and_what_is_seen(label, photos, tmp
     assert f"{tmp_path / 'out/a.png'}, labelled before; --redo labels it again" in again
 
 
+def test_where_nothing_can_be_kept_notes_say_so_and_labels_are_made(photos, model_file, tmp_path):
+    (tmp_path / "file").touch()
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "anyscene", "label", photos / "a.png", "--model", model_file, "-o", out]
+    nowhere = os.environ | {"ANYSCENE_CACHE": str(tmp_path / "file/cache")}
+    done = subprocess.run(command, env=nowhere, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
+    assert f"note: the cache folder {tmp_path / 'file/cache'} cannot be written" in told[0]
+    assert "`anyscene calibrate --model NAME` does it beforehand" in told[1]
+    assert (out / "a.png").is_file()
+
+
 def test_nothing_to_do_takes_no_model(label, photos, monkeypatch):
     label(photos)
     monkeypatch.setattr("anyscene.apps.label_jobs.load", lambda *_: pytest.fail("it was loaded"))
@@ -348,6 +365,21 @@ def test_paths_from_a_list(label, photos, tmp_path):
     assert isinstance(label().exception, ConfigError)
 
 
+def test_paths_from_standard_input(photos, model_file, engine, tmp_path):
+    arguments = ["label", "--files-from", "-", "--model", model_file, "-o", tmp_path / "out"]
+    done = CliRunner().invoke(app, [str(one) for one in arguments], input=f"{photos / 'a.png'}\n")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "out/a.png").is_file()
+
+
+def test_png_is_the_form_that_is_written_in_any_case(label, photos, tmp_path):
+    for out, more in (("plain", ()), ("named", ("--format", "png"))):
+        assert label(photos / "a.png", *more, out=out).exit_code == 0
+    written = [{path.name for path in (tmp_path / out).iterdir()} for out in ("plain", "named")]
+    assert written[0] == written[1]
+    assert "a.png" in written[0]
+
+
 def test_coco_json_lines_and_cityscapes(label, photos, tmp_path):
     done = label(photos, "--format", "coco", "--format", "jsonl", "--format", "cityscapes")
     assert done.exit_code == 0, done.output
@@ -382,6 +414,9 @@ def test_overlays_have_a_legend_below_and_outlines(label, photos, tmp_path):
     assert differs[:, 1:][step].mean() > 0.9
     assert differs.mean() < 0.6
     assert (drawn[90:] == 255).mean() > 0.3
+    colors = json.loads((tmp_path / "out/classes.json").read_text())["colors"]
+    in_legend = set(map(tuple, drawn[90:].reshape(-1, 3).tolist()))
+    assert in_legend >= {tuple(colors[index]) for index in np.unique(ids)}
 
 
 def test_a_total_is_shared_fairly_and_held(label, photos, tmp_path):

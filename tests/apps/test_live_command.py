@@ -97,6 +97,22 @@ def test_live_plays_a_file_and_writes_what_was_asked_for(drive, model_file, tmp_
     assert (np.asarray(Image.open(pictures[-1])) == ids[-1]).all()
 
 
+def test_a_folder_of_live_labels_says_what_ids_mean_and_what_became_of_each_frame(
+    drive, model_file, streets, tmp_path
+):
+    folder = tmp_path / "labels"
+    for _ in range(2):  # the second time in place of the first
+        assert run("live", drive, "--model", model_file, "--budget", "20ms", "-o", folder).exit_code == 0
+    assert json.loads((folder / "classes.json").read_text())["names"] == list(streets.classes.names)
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    assert [one["frame"] for one in records] == list(range(len(records)))
+    assert 0 < len(records) <= FRAMES
+    for one in records:
+        assert (one["file"], one["status"], one["budget_ms"]) == (str(drive), "labelled", 20)
+        assert np.asarray(Image.open(one["result"])).shape == (one["height"], one["width"])
+        assert sum(one["shares"].values()) == pytest.approx(1)
+
+
 def test_frames_that_come_too_fast_are_dropped_and_told(streets, model_file, tmp_path):
     path = tmp_path / "fast.mkv"
     scenes = streets.split("val")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from anyscene.apps.video import VideoWriter
+from anyscene.apps.video import VideoWriter, read_frames
 
 SOON = 1.0
 """Seconds within which a command stops; what the tests wait for is slower on a busy machine."""
@@ -75,7 +75,7 @@ def test_labeling_stops_at_once_and_goes_on_later(
     out = tmp_path / "out"
     arguments = ("label", photos, "--model", model_file, "-o", out, "--workers", workers)
     process = start(*arguments)
-    wait_until(lambda: len(list(out.rglob("*.png"))) >= 2)
+    wait_until(lambda: len(list(out.rglob("*.png"))) >= 6)
     took, said = stop(process, number, everyone)
     assert took < SOON + SLACK
     assert process.returncode == 128 + number
@@ -96,6 +96,45 @@ def test_labeling_stops_at_once_and_goes_on_later(
         check=True,
     )
     assert json.loads(again.stdout)["labelled_before"] >= min(done, 10) - 2
+
+
+@LINUX
+def test_a_second_signal_changes_nothing(photos, model_file, engine, tmp_path):
+    process = start("label", photos, "--model", model_file, "-o", tmp_path / "out", "--workers", 2)
+    wait_until(lambda: len(list((tmp_path / "out").rglob("*.png"))) >= 2)
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(0.02)
+    took, said = stop(process, signal.SIGINT, everyone=True)
+    assert took < SOON + SLACK
+    assert process.returncode == 130
+    assert (said.count("\n"), said.endswith("the same command goes on\n")) == (1, True)
+    wait_until(lambda: not session_of(process), 2)
+
+
+IN_COMPILED_CODE = """
+import hashlib
+from anyscene.apps.stopping import stands_at, stop_on_signals
+
+stop_on_signals()
+stands_at("1 of 2")
+while True:
+    try:
+        print("ready", flush=True)
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # takes minutes, and never asks for signals
+    except KeyboardInterrupt:  # the signal was there before it began
+        pass
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_in_compiled_code_stops_all_the_same(number):
+    command = [sys.executable, "-c", IN_COMPILED_CODE]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    took, said = stop(process, number)
+    assert took < SOON + SLACK
+    assert process.returncode == 128 + number
+    assert said == "stopped after 1 of 2; the same command goes on\n"
 
 
 @LINUX
@@ -148,10 +187,15 @@ def test_a_live_stream_stops_at_once_and_keeps_what_was_labelled(streets, model_
         for _ in range(600):  # a minute, played at its own speed
             video.add(streets.split("val")[0].image)
     out = tmp_path / "out"
-    process = start("live", tmp_path / "drive.mp4", "--model", model_file, "-o", out)
+    shown = tmp_path / "shown.mp4"
+    process = start(
+        *("live", tmp_path / "drive.mp4", "--model", model_file, "-o", out, "--overlay-video", shown)
+    )
     wait_until(lambda: len(list(out.glob("*.png"))) >= 3)
     took, said = stop(process, signal.SIGINT, everyone=True)
     assert took < SOON + SLACK
+    assert process.returncode == 0  # it is meant to be stopped
     assert "Traceback" not in said
     assert not session_of(process)
+    assert len(list(read_frames(shown))) >= 3
     assert all(Image.open(path).size == (120, 90) for path in out.glob("*.png"))

@@ -41,6 +41,13 @@ def test_frames_show_every_step(engine, streets):
     assert all(frame.outlined().shape == frame.image.shape for frame in frames)
 
 
+def test_a_caption_counts_leaves_in_plain_english(engine, streets):
+    _, (_, frame, *_) = record(engine, streets.split("val")[0].image, None, width=60)
+    told = [replace(frame, step=replace(frame.step, leaves=count)).caption() for count in (1, 2)]
+    assert "; 1 leaf," in told[0]
+    assert "; 2 leaves," in told[1]
+
+
 def test_the_tree_is_seen_to_grow_where_it_is_doubtful(engine, model_file, streets):
     image, learned = streets.split("val")[0].image, engine.learned
     pool, bank = learned.model.pool, bank_of(load_model(model_file))

@@ -48,6 +48,7 @@ def images(truths, tmp_path):
 def check(spec, truths, exact=True):
     """Every scene of a data set has its truth, and `data check` finds nothing wrong."""
     data = anyscene.data.open(spec)
+    assert {"train", "val", "a", "b"} <= set(data.splits)
     assert data.classes.names == NAMES
     scenes = data.split("all")
     assert len(scenes) == len(truths)
@@ -79,8 +80,24 @@ def test_coco_with_run_lengths(truths, images, tmp_path, as_list):
     path = tmp_path / "annotations/instances.json"
     path.write_text(json.dumps(document))
     data = check(f"coco:{path}", truths)
-    assert {"train", "val", "a", "b"} <= set(data.splits)
     np.testing.assert_array_equal(data.classes.palette, CLASSES.palette)
+
+
+def test_a_model_is_learned_from_annotations(truths, tmp_path):
+    files = []
+    for name, labels in truths.items():
+        files.append(LabeledFile(f"{name}.png", labels.repeat(3, 0).repeat(3, 1)))
+        Image.fromarray(CLASSES.palette[files[-1].labels]).save(tmp_path / files[-1].file_name)
+    (tmp_path / "marks.json").write_text(json.dumps(coco_document(files, CLASSES)))
+    config, model = tmp_path / "quick.toml", tmp_path / "m.anyscene"
+    config.write_text('sets = ["color"]\nsteps = 2\nclusters = 0\niterations = 1\nbundles = [1]\n')
+    given = ["--data", f"coco:{tmp_path}", "--config", str(config), "--without-network", "-o", str(model)]
+    done = CliRunner().invoke(app, ["train", *given])
+    assert done.exit_code == 0, done.output
+    out = anyscene.load(model).label(tmp_path / files[0].file_name)
+    assert out.classes.names == NAMES
+    known = files[0].labels >= 0
+    assert np.mean(out.labels[known] == files[0].labels[known]) > 0.75
 
 
 def test_coco_with_polygons_in_a_folder(truths, images, tmp_path):

@@ -22,7 +22,7 @@ def least_distance(palette):
 
 @pytest.mark.parametrize("name", sorted(shipped_models()))
 def test_classes_of_shipped_models(name):
-    assert least_distance(drawn_classes(load_model(find_model(name))).palette) >= FAR_ENOUGH
+    assert least_distance(drawn_classes(load_model(find_model(name))).palette) >= FAR_ENOUGH >= 20
 
 
 @pytest.mark.parametrize("count", [1, 11, 33, 60])

@@ -22,7 +22,7 @@ def calibrate(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds: some seconds, less exact.")] = False,
     json: JsonOption = None,
 ) -> None:
-    """Measure this machine, once and when it is quiet; labeling under a deadline relies on it.
+    """Measure how fast this machine is, so that deadlines are kept. Run it when the machine is quiet.
 
     A model that is loaded without a calibration makes a quick one by itself.
     """

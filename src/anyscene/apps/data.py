@@ -41,8 +41,9 @@ def check(spec: SpecArgument, json: JsonOption = None) -> None:
     Exit code: 0 if all is in order, 1 if there are problems, 2 if it cannot be opened at all.
     """
     from anyscene.data import checking
+    from anyscene.data.specs import place_of
 
-    check_outputs(json)
+    check_outputs(json, inputs=[place_of(spec)])
 
     dataset = _open(spec)
     found = checking.check(dataset, lambda scenes: track(scenes, f"Checking {dataset.name}"))
@@ -60,9 +61,10 @@ def show(
 ) -> None:
     """Draw a contact sheet: scenes beside their truth, with a legend."""
     from anyscene.apps.contact_sheet import draw_sheet, save_picture
+    from anyscene.data.specs import place_of
     from anyscene.data.splits import evenly_spread
 
-    check_outputs(None, output)
+    check_outputs(None, output, inputs=[place_of(spec)])
 
     dataset = _open(spec)
     scenes = dataset.split(split)

@@ -83,10 +83,11 @@ def demo(
     from anyscene.apps.demo_page import write_page
     from anyscene.apps.demo_stream import PICTURE, label_beside, write_stream
     from anyscene.data.streets.drive import street_drive
-    from anyscene.engine.loading import DEFAULT_MODEL
+    from anyscene.engine.loading import DEFAULT_MODEL, find_model
     from anyscene.streams.engine import load
 
-    check_outputs(json, output / "index.html", output / PICTURE, *output.glob("[0-9]-[0-9]-*"))
+    pictures = (output / PICTURE, *output.glob("[0-9]-[0-9]-*"))
+    check_outputs(json, output / "index.html", *pictures, inputs=[find_model(model)] if model else [])
     for_photograph, for_streets = (model, model) if model else (DEFAULT_MODEL, str(STREETS_MODEL))
     streets_model = Path(model).stem if model else "a model that was fitted to other generated streets"
     with busy("getting ready"):

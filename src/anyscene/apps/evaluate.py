@@ -56,7 +56,7 @@ def evaluate(
 ) -> None:
     """Score every system on every image; write results.json, curves.csv, figures and a page to look at.
 
-    Killed at any moment, the same command goes on where it was.
+    If it is stopped, the same command goes on where it was.
     """
     from anyscene.errors import ConfigError
     from anyscene.evaluation.compared_systems import parse_systems

@@ -31,7 +31,7 @@ def explain(
     model: ModelOption = None,
     budget: BudgetOption = None,
 ) -> None:
-    """Write one page, complete in itself, on how a picture was labelled: every step, its cost, its effect."""
+    """Write a page that shows how a picture was labelled: every step, its cost, its effect."""
     import anyscene
     from anyscene.apps.refining import record
     from anyscene.data import read_image

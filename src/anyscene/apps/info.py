@@ -21,7 +21,7 @@ def info(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that ships, or a .anyscene file.")],
     json: JsonOption = None,
 ) -> None:
-    """Say what a model can label, what it looks at, what it may do, and how it was trained."""
+    """Say what a model can label, what it looks at, and how it was trained."""
     from anyscene.engine.loading import find_model
     from anyscene.modelfile import load_model
 

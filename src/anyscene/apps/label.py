@@ -77,14 +77,19 @@ def label(
     overlay: Annotated[
         bool, typer.Option("--overlay", help="Also write the labels over the picture, with a legend.")
     ] = False,
-    opacity: Annotated[float, typer.Option(min=0, max=1, help="Of the labels over the picture.")] = 0.5,
+    opacity: Annotated[
+        float, typer.Option(min=0, max=1, help="Opacity of the labels over the picture.")
+    ] = 0.5,
     confidence: Annotated[
-        bool, typer.Option("--confidence", help="Also write how sure we are, white is sure.")
+        bool,
+        typer.Option("--confidence", help="Also write how sure each label is, as a picture; white is sure."),
     ] = False,
-    trace: Annotated[bool, typer.Option("--trace", help="Also write what was done, as JSON.")] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Also write every step of labeling, as JSON.")
+    ] = False,
     live: Annotated[
         bool,
-        typer.Option("--live", help="Label videos as streams: what is known moves along with the image."),
+        typer.Option("--live", help="Label videos as streams: beliefs move along with the image."),
     ] = False,
     overlay_video: Annotated[
         Path | None,
@@ -117,11 +122,11 @@ def label(
     """Label every pixel of pictures and videos, each image within a budget.
 
     Results keep the names and folders of their sources: PNGs of class ids, with classes.json to say what ids
-    mean and records.jsonl to say what became of each image. A run that was stopped goes on where it was; a
-    file that cannot be read is named and passed over.
+    mean and records.jsonl to say what became of each image. If the command is stopped, the same command goes
+    on where it was. A file that cannot be read is named, and the others are labelled.
 
-    URIs (s3://, gs://, hdfs://, file://) and Parquet files of URIs or images make it a job with a manifest,
-    and so do --cluster, --plan and limits of CPU time: docs/cluster.md.
+    URIs (s3://, gs://, hdfs://, file://) and Parquet files of URIs or images make it a job with a manifest.
+    So do --cluster, --plan and limits of CPU time. docs/cluster.md explains them.
 
     Exit code: 0 if everything was labelled, 1 if something was not, 2 if nothing could be done.
     """
@@ -164,7 +169,7 @@ def label(
         raise ConfigError("nothing to label was named; name pictures, folders or videos, or use --files-from")
     many = Many(cluster, workers, column, retry_failed, total, mean_cpu, cpu_hours, plan)
     if is_large([*given, output], many):
-        check_outputs(json, inputs=[settings.model])
+        check_outputs(json, inputs=[settings.model, *(paths or ())])
         if not label_many(paths or [], listed, output, settings, many, documents, json):
             raise typer.Exit(1)
         return

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from anyscene.data import Classes
     from anyscene.labeling import Labeling
     from anyscene.streams.live import Status
 
@@ -55,17 +56,19 @@ def live(
     seconds: Annotated[float | None, typer.Option(min=0, help="Stop after so long.")] = None,
     json: JsonOption = None,
 ) -> None:
-    """Label frames as they come, each within a budget; what is known moves along from frame to frame.
+    """Label the frames of a camera or video as they come, each within a budget.
 
     A video file is played at its own speed. Frames that come faster than they can be labelled are dropped and
     counted. Ctrl-C ends it; videos and labels that were written until then are kept.
     """
+    from anyscene.engine.clock import parse_budget
+    from anyscene.engine.loading import find_model
     from anyscene.errors import ConfigError, StreamError
     from anyscene.streams.engine import load
 
-    numbered = [] if output is None else output.glob("[0-9]*.png")
-    inputs = [source] if Path(source).is_file() else []
-    check_outputs(json, overlay_video, ids_video, *numbered, inputs=inputs)
+    folder = None if output is None else Folder(output, source, parse_budget(budget))
+    in_folder = folder.there_already() if folder else []
+    check_outputs(json, overlay_video, ids_video, *in_folder, inputs=[source, find_model(model)])
     frames = open_source(source)
     with busy("getting ready"):
         engine = load(model)
@@ -73,9 +76,11 @@ def live(
         raise ConfigError(
             f"--ids-video holds {MOST_CLASSES} classes, the model has {len(engine.classes)}; use -o instead"
         )
+    if folder:
+        folder.begin(engine.classes)
     failures = 0
     with ExitStack() as stack:
-        outputs = stack.enter_context(Outputs(output, overlay_video, ids_video))
+        outputs = stack.enter_context(Outputs(folder, overlay_video, ids_video))
         stream = stack.enter_context(engine.live(budget, cpu))
         newest = stack.enter_context(Newest(frames))
         screen = stack.enter_context(_screen())
@@ -222,16 +227,48 @@ class Newest:
                 self._changed.notify()
 
 
-class Outputs:
-    """Where labels go: a folder of PNGs, a video of overlays, a lossless video of ids."""
+class Folder:
+    """A folder of labels: a PNG and a record for each frame, and what ids mean."""
 
-    def __init__(self, folder: Path | None, overlay: Path | None, ids: Path | None) -> None:
+    def __init__(self, path: Path, source: str, budget_ms: float) -> None:
+        self._path, self._source, self._budget_ms = path, source, budget_ms
+        self._written = 0
+
+    def there_already(self) -> list[Path]:
+        """Return what may be in the folder and would be written over."""
+        from anyscene.apps.results import CLASSES
+        from anyscene.outputs.records import RECORDS
+
+        return [self._path / CLASSES, self._path / RECORDS, *self._path.glob("[0-9]*.png")]
+
+    def begin(self, classes: Classes) -> None:
+        """Write what ids mean; records of an earlier stream are forgotten."""
+        from anyscene.apps.results import write_classes
+        from anyscene.outputs.records import RECORDS
+
+        write_classes(self._path, classes)
+        (self._path / RECORDS).unlink(missing_ok=True)
+
+    def add(self, labeling: Labeling) -> None:
+        """Write the labels of the next frame, and its record."""
+        from anyscene.outputs.records import RECORDS, append_records, record_of
+
+        target = self._path / f"{self._written:06d}.png"
+        labeling.save(target)
+        record = record_of(self._source, self._written, target, labeling, self._budget_ms)
+        append_records(self._path / RECORDS, [record])
+        self._written += 1
+
+
+class Outputs:
+    """Where labels go: a folder, a video of overlays, a lossless video of ids."""
+
+    def __init__(self, folder: Folder | None, overlay: Path | None, ids: Path | None) -> None:
         from anyscene.apps.video import VideoWriter
 
         self._folder = folder
         self._overlay = VideoWriter(overlay, "overlay") if overlay else None
         self._ids = VideoWriter(ids, "ids") if ids else None
-        self._written = 0
         self._stack = ExitStack()
 
     def __enter__(self) -> Outputs:
@@ -246,9 +283,8 @@ class Outputs:
     def add(self, frame: NDArray[np.uint8], labeling: Labeling, at_ms: float) -> None:
         """Write what was asked for of one frame. at_ms : when it is shown in videos."""
         if self._folder is not None:
-            labeling.save(self._folder / f"{self._written:06d}.png")
+            self._folder.add(labeling)
         if self._overlay is not None:
             self._overlay.add(labeling.overlay(frame), at_ms)
         if self._ids is not None:
             self._ids.add(labeling.labels.astype("uint8"), at_ms)  # -1, void, becomes 255
-        self._written += 1

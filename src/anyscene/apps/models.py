@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
 
 def models(json: JsonOption = None) -> None:
-    """List the models that ship: classes, training data and its terms, scores, what time buys."""
+    """List the models that ship: their classes, training data and its terms, and scores by budget."""
     from anyscene.engine.loading import DEFAULT_MODEL, shipped_models
     from anyscene.modelfile import load_model
 

@@ -49,7 +49,8 @@ class Frame:
         sure = f"{self.labeling.mean_confidence:.0%} sure"
         if self.step is None:
             return f"0.0 ms: the prior, {sure}"
-        return f"{self.elapsed:.1f} ms: {self.step.action}; {self.step.leaves} leaves, {sure}"
+        leaves = "1 leaf" if self.step.leaves == 1 else f"{self.step.leaves} leaves"
+        return f"{self.elapsed:.1f} ms: {self.step.action}; {leaves}, {sure}"
 
 
 def record(engine: Engine, image: Picture, budget: Budget, width: int) -> tuple[Run, list[Frame]]:

@@ -52,9 +52,9 @@ def reproduce(
     images: Annotated[int, typer.Option(min=0, help="Score at most so many images; 0: all.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Processes to score with.")] = os.cpu_count() or 1,
 ) -> None:
-    """Train in the paper's setting, fit its baselines, score all, and write one page with its claims checked.
+    """Do the paper's experiments: train, fit baselines, score all, and write a page that checks its claims.
 
-    Stopped at any moment, the same command goes on where it was.
+    If it is stopped, the same command goes on where it was.
     """
     from anyscene.errors import ConfigError
     from anyscene.evaluation.report.reproduction import CLAIM_HEADERS, claim_rows, write_reproduction

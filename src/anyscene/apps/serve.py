@@ -54,7 +54,7 @@ def serve(
     certfile: Annotated[Path | None, typer.Option(help="Certificate for TLS, as PEM.")] = None,
     keyfile: Annotated[Path | None, typer.Option(help="Private key for TLS, as PEM.")] = None,
 ) -> None:
-    """Serve labels over HTTP: each request is answered by its deadline with what the time allows.
+    """Label pictures over HTTP: each request gets the best labels that are there by its deadline.
 
     There is a page to try it on at /, and the interface is described at /docs. Ctrl-C or SIGTERM ends the
     server when it has finished what it took.

@@ -43,7 +43,7 @@ def train(
     ] = False,
     search: Annotated[
         bool,
-        typer.Option("--search", help="First try settings that matter and keep the best on held-out images."),
+        typer.Option("--search", help="First try the settings that matter most, and keep the best."),
     ] = False,
     run: Annotated[
         Path | None, typer.Option("--run", metavar="FOLDER", help="Folder of the run (default: FILE.run).")
@@ -62,19 +62,20 @@ def train(
     ] = None,
     cluster: ClusterOption = None,
 ) -> None:
-    """Learn a model: weak learners, action proposals, policy.
+    """Learn a model of your own from labelled images.
 
-    Stopped at any moment, the same command goes on.
+    If it is stopped, the same command goes on where it was.
 
-    The network is not trained, but read: scores of your own classes if it knows them by these names, else of
-    others, as features.
+    The network is not trained again. If it knows your classes by their names, its scores for them are used.
+    Otherwise its scores for other classes are used as features.
     """
     from anyscene.data import open as open_data
+    from anyscene.data.specs import place_of
     from anyscene.learning.search import search_config
     from anyscene.learning.train import train as learn
 
     trials = out.with_name(f"{out.name}.search").glob("*.anyscene") if search else ()
-    check_outputs(None, out, *trials, inputs=[config, backbone, costs])
+    check_outputs(None, out, *trials, inputs=[place_of(data), config, backbone, costs])
     settings = _settings(config)
     dataset = open_data(data)
     with ExitStack() as stack:

@@ -51,12 +51,12 @@ def train_backbone(
     seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
     threads: Annotated[int, typer.Option("--threads", min=1, help="CPU threads to train with.")] = 2,
 ) -> None:
-    """Train the network behind the hypercolumn on one or more data sets; needs the extra 'train' (torch).
+    """Train the neural network that models look with, on one or more data sets; needs torch (extra 'train').
 
-    Killed at any moment, the same command goes on from the last checkpoint. Parts 'a' and 'b' are trained on
-    one half each; they give the training images scores from a network that has not seen them.
+    If it is stopped, the same command goes on from the last checkpoint. Parts 'a' and 'b' are each trained on
+    one half of the images. They give training images the scores of a network that has not seen them.
     """
-    check_outputs(None, out, inputs=[recipe, start])
+    check_outputs(None, out, inputs=[recipe, start, teacher])
     try:
         import torch
     except ImportError as error:

@@ -34,12 +34,13 @@ def watch(
     gif: Annotated[Path | None, typer.Option(metavar="FILE", help="Also keep it as an animated GIF.")] = None,
     pause: Annotated[float, typer.Option(min=0, help="Seconds that each step is shown.")] = 0.7,
 ) -> None:
-    """Show how the labeling of a picture is refined, step by step, in the terminal."""
+    """Show in the terminal how the labels of a picture become better, step by step."""
     import anyscene
     from anyscene.apps.refining import record
     from anyscene.data import read_image
+    from anyscene.engine.loading import find_model
 
-    check_outputs(None, gif, inputs=[image])
+    check_outputs(None, gif, inputs=[image, find_model(model)])
     picture = read_image(image)
     with busy("getting ready"):
         engine = anyscene.load(model)

@@ -57,6 +57,11 @@ def open(spec: str) -> DataSet:
     return dataset
 
 
+def place_of(spec: str) -> Path:
+    """The file or folder that a specification names; for generated scenes a path that leads nowhere."""
+    return Path(spec.partition(":")[2].partition("?")[0]).expanduser()
+
+
 def _place(spec: str, location: str, takes_files: bool) -> Path:
     if not location:
         raise DataError(f"'{spec}' names no folder; write {spec.partition(':')[0]}:PATH")
