@@ -155,4 +155,4 @@ def test_the_papers_settings_come_with_the_package():
     assert sorted(config.sets) == sorted(PAPER_SETS)
     assert config.rungs == ("1000",)  # one whole hypercolumn, no ladder of sizes
     assert not config.detail
-    assert (config.thresholds, config.bundles) == ((0.0, 0.3, 0.6, 1.0), (5, 10, 20, 40, 80))
+    assert (config.thresholds, config.bundles) == ((0.0, 0.3, 0.6, 1.0), (5, 10, 20, 40, 80, 160))
