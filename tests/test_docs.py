@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from anyscene.engine.loading import shipped_models
+from anyscene.engine.windows import PANORAMA
+from anyscene.familiarity import WARNING
+from anyscene.hierarchy import WORKING_LONG_SIDE
 from anyscene.learning.config import TrainConfig
 
 ROOT = Path(__file__).parent.parent
@@ -87,6 +91,23 @@ def test_a_picture_counts_as_made_only_if_code_names_it():
     names = written_names(script)
     found = [one for one in ("made.png", "of-a.svg", "told.png") if any(n.fullmatch(one) for n in names)]
     assert found == ["made.png", "of-a.svg"]
+
+
+@pytest.mark.parametrize("name", sorted(shipped_models()))
+def test_every_model_that_ships_has_a_card_with_its_limits(name):
+    cards = (ROOT / "docs" / "model-cards.md").read_text().split("\n## ")
+    (card,) = [card for card in cards if card.startswith(f"{name}\n")]
+    assert re.search(r"^\| limits \| .{40,} \|$", card, re.MULTILINE)
+
+
+def test_what_a_large_photo_and_an_unfamiliar_one_get_is_told():
+    cards, page = ((ROOT / "docs" / name).read_text() for name in ("model-cards.md", "engine.md"))
+    items = dict(re.findall(r"^- \*\*([\w ]+)\*\*(.*?)^(?=\S)", page, re.M | re.S))
+    assert f"at most {WORKING_LONG_SIDE} pixels" in cards
+    assert "- Confidence " in cards
+    assert f" {WORKING_LONG_SIDE} pixels" in items["Large photos"]
+    assert f" {PANORAMA} times" in items["Panoramas"]
+    assert f"{WARNING} the confidence means nothing" in " ".join(items["familiarity"].split())
 
 
 def test_the_settings_of_training_are_listed_with_their_defaults():

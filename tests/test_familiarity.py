@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import anyscene
 from anyscene.apps.main import app
 from anyscene.engine.loading import familiarity_for, find_model, learned_for
-from anyscene.familiarity import WARNING, Familiarity, describe, fit_usual
+from anyscene.familiarity import WARNING, Familiarity, Usual, describe, fit_usual
 from anyscene.features.hypercolumn.ladder import glance_at
 from anyscene.modelfile import load_model
 
@@ -49,6 +49,15 @@ def test_any_image_has_a_familiarity_between_0_and_1(image):
     path = find_model("stanford")
     known = familiarity_for(load_model(path), path)
     assert 0 <= known(image) <= 1
+
+
+def test_the_middle_of_what_is_known_is_wholly_familiar_and_what_is_far_away_not_at_all():
+    black = np.zeros((9, 9, 3), np.uint8)
+    looks, features = describe(black), np.zeros(5)
+    known = Familiarity(*(Usual(own, np.eye(len(own)), np.ones(8)) for own in (looks, features)))
+    assert known(black) == known(black, features) == 1
+    for strange in (known(np.full_like(black, 255)), known(black, np.full(5, 9.0))):
+        assert strange == pytest.approx(0)
 
 
 def test_it_is_kept_in_arrays():

@@ -61,6 +61,7 @@ def test_whatever_a_user_holds_is_told_in_one_short_line(engine, streets):
     held = [engine, streets, streets.split("val"), scene, streets.classes, many, engine.label(scene.image)]
     told = [repr(one) for one in held]
     assert [one for one in told if len(one) > 120 or "\n" in one] == []
+    assert repr(engine).endswith("(11 classes, 2 feature sets, threads=1)")
     assert "with its truth" in repr(scene)
     assert "without a truth" in repr(replace(scene, truth=None))
     assert "sky, building" in repr(streets.classes)
@@ -96,3 +97,7 @@ def test_that_opencv_has_another_order_of_colours_is_said(place):
     else:
         told = {"label": Engine.label, "live": Live.label}[place].__doc__
     assert "bgr" in told
+
+
+def test_that_an_engine_takes_rgb_is_said():
+    assert 'the order of an array\'s colours: "rgb"' in Engine.label.__doc__

@@ -248,6 +248,10 @@ def test_until_stops_when_sure_enough(engine, scenes):
     some = engine.label(scenes[0].image, until=target)
     assert len(some.trace) <= len(whole.trace)
     assert some.confidence.mean() >= target - 1e-3
+    assert [one.trace for one in engine.stream(scenes[0].image, until=0.0)] == [()]
+    *_, last = engine.stream(scenes[0].image, until=target)
+    np.testing.assert_array_equal(last.labels, some.labels)
+    assert len(last.trace) == len(some.trace)
     with pytest.raises(ConfigError, match="between 0 and 1"):
         engine.label(scenes[0].image, until=95)
 
@@ -296,7 +300,7 @@ def in_steps(labels, frame):
 def test_a_panorama_is_labelled_in_windows_where_there_is_time(engine, scenes):
     panorama = np.concatenate([scene.image.repeat(4, 0).repeat(4, 1) for scene in scenes], axis=1)
     truth = np.concatenate([scene.truth.repeat(4, 0).repeat(4, 1) for scene in scenes], axis=1)
-    whole, windows = engine.label(panorama, "3ms"), engine.label(panorama)
+    whole, windows = engine.label(panorama, 2.5 * engine._ample_ms), engine.label(panorama)
     assert not any(step.action.startswith("window") for step in whole.trace)
     assert {step.action.partition(":")[0] for step in windows.trace} == {f"window {n}" for n in range(1, 6)}
     assert windows.labels.shape == windows.confidence.shape == truth.shape
@@ -336,8 +340,12 @@ def test_another_number_of_threads_gives_the_same_labels(engine, scenes):
     np.testing.assert_array_equal(two.labels, engine.label(scenes[0].image).labels)
     assert engine.with_threads(2) is engine.with_threads(2)
     assert engine.with_threads(1) is engine
+    *_, last = engine.stream(scenes[0].image, threads=2)
+    np.testing.assert_array_equal(last.labels, two.labels)
     with pytest.raises(ConfigError, match="at least one thread"):
         engine.label(scenes[0].image, threads=0)
+    with pytest.raises(ConfigError, match="at least one thread"):
+        next(engine.stream(scenes[0].image, threads=0))
 
 
 def test_a_calibration_is_kept_and_made_again_when_a_step_is_missing(engine):
@@ -390,6 +398,9 @@ def test_paths_pil_images_and_frames_of_opencv_are_the_same_image(engine, scenes
     np.testing.assert_array_equal(engine.label(frame, channels="bgr").labels, expected.labels)
     *_, last = engine.stream(frame, channels="bgr", until=1.0, threads=1)
     np.testing.assert_array_equal(last.labels, expected.labels)
+    first_red = replace(engine.learned, familiarity=lambda image, features: int(image[0, 0, 0]))
+    assert image[0, 0, 0] != image[0, 0, 2]
+    assert Engine(first_red, engine.local, engine._bank).familiarity(frame, "bgr") == image[0, 0, 0]
 
 
 def test_what_is_no_image_is_one_sentence(engine):

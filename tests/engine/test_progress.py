@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import anyscene
-from anyscene.costs.deadline import OWN_STEPS, REFERENCE, UNLIMITED, Limits, LocalCosts
+from anyscene.costs.deadline import OWN_STEPS, REFERENCE, UNLIMITED, WHOLE_PLAN, Limits, LocalCosts
 from anyscene.costs.plans import stages
 from anyscene.costs.steps import CostModel, StepCost
 from anyscene.engine.choosing import Moment, PlanChooser, PolicyChooser, SequenceChooser, follows_blindly
@@ -20,6 +20,7 @@ from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.model.actions import Split, advance
 from anyscene.modelfile import load_model
 from anyscene.painting.show import paint_detail, show
+from anyscene.policy.decision import Decision
 from anyscene.policy.policies import LearnedPolicy, StaticPolicy
 
 
@@ -99,7 +100,7 @@ def test_shipped_policies_of_version_2_that_only_followed_a_guide_are_sequences(
     assert isinstance(trained.policies["D-M"], LearnedPolicy)
 
 
-def test_by_a_short_deadline_the_smallest_rung_is_risked_after_the_labels_without_a_network(trained):
+def test_by_a_short_deadline_the_smallest_rung_is_risked_where_labels_without_a_network_can_follow(trained):
     model, plans = trained.model, trained.plans[:2]
     steps = {stage.step for plan in plans for stage in stages(plan, model.pool)}
     one_each = CostModel("made up", dict.fromkeys(steps, StepCost(1.0, 0.0, 0.0, 1.2)))
@@ -111,8 +112,9 @@ def test_by_a_short_deadline_the_smallest_rung_is_risked_after_the_labels_withou
         return decided and decided.action
 
     assert choice(Limits(0.0, 0.0, 2.0, risked=0.0)) in (place, rung)  # both typically take as long
-    assert choice(Limits(0.0, 0.0, 1.9, risked=2.0)) == rung
-    assert choice(Limits(0.0, 0.0, 1.9, risked=1.9)) is None
+    assert choice(Limits(0.0, 0.0, 1.9, risked=3.0)) == rung  # one for each action, one to paint
+    assert choice(Limits(0.0, 0.0, 1.9, risked=2.9, first=2.0)) == place
+    assert choice(Limits(0.0, 0.0, 1.9, risked=2.9, first=1.9)) is None
 
 
 def _same(state):
@@ -154,20 +156,42 @@ def test_an_action_that_ran_out_of_time_leaves_no_trace(trained, bank, image, mo
 
 def test_a_network_that_is_stopped_at_once_leaves_first_labels_to_show(trained, bank, image, monkeypatch):
     learned = learned_from(trained)
+    network = next(i for i, name in enumerate(learned.action_names) if "hypercolumn" in name)
     steps = {stage.step for plan in learned.plans for stage in stages(plan, learned.model.pool)}
     known = CostModel("made up", dict.fromkeys((*OWN_STEPS, *steps), StepCost(0.1, 0.0, 0.0, 1.2)))
     engine = Engine(learned, LocalCosts(learned.model.costs, known), bank)
-    choose = PlanChooser.choose
+    take = Progress.take
 
     def boldly(self, moment):
-        bold = choose(self, moment._replace(limits=Limits(np.inf, np.inf, 1e6)))
-        return bold if not moment.taken else None
+        return None if moment.taken else Decision(network, 1.0, predicted_ms=1.0, rest_ms=0.1)
+
+    def stopped(self, index, cost, evidence):
+        if index == network:
+            raise OutOfTime
+        return take(self, index, cost, evidence)
 
     monkeypatch.setattr(PlanChooser, "choose", boldly)
-    out = engine.label(image, budget=4.0)
+    monkeypatch.setattr(Progress, "take", stopped)
+    out = engine.label(image, budget="10s")
     assert not out.is_prior
     assert len(out.trace) == 1
     assert len(np.unique(out.labels)) > 1
+
+
+def test_where_no_plan_fits_for_sure_the_first_labels_are_shown_in_place_of_the_prior(trained, bank, image):
+    learned = learned_from(trained)
+    quick, *others = ([stage.step for stage in stages(plan, learned.model.pool)] for plan in learned.plans)
+    known = {
+        **dict.fromkeys(OWN_STEPS, StepCost(0.1, 0.0, 0.0, 1.2)),
+        **{step: StepCost(1e3, 0.0, 0.0, 1.2) for steps in others for step in steps},
+        **dict.fromkeys(quick, StepCost(0.1, 0.0, 0.0, 1.2)),
+        WHOLE_PLAN: StepCost(100.0, 0.0, 0.0, 1.2),  # with cold caches everything takes so much longer
+    }
+    engine = Engine(learned, LocalCosts(learned.model.costs, CostModel("made up", known)), bank)
+    out = engine.label(image, budget="80ms")
+    assert not out.is_prior
+    assert [step.action for step in out.trace] == [learned.action_names[learned.plans[0].actions[0]]]
+    assert engine.label(image, budget=0).is_prior
 
 
 @pytest.mark.parametrize("budget", [None, "10s"])

@@ -1,6 +1,8 @@
 """Exports: what other tools read is what was labelled; with these tools where they are installed."""
 
 import json
+import sys
+from types import ModuleType, SimpleNamespace
 
 import cv2
 import numpy as np
@@ -151,8 +153,19 @@ def test_fiftyone_gets_a_segmentation(labeling):
     assert mask[59, 0] == 0
 
 
+def test_fiftyone_would_get_a_value_above_0_for_each_class(labeling, monkeypatch):
+    """FiftyOne brings a data base along and is seldom installed: a stand-in takes what it would get."""
+    other = ModuleType("fiftyone")
+    other.Segmentation = SimpleNamespace
+    monkeypatch.setitem(sys.modules, "fiftyone", other)
+    mask = labeling.to_fiftyone().mask
+    assert mask.dtype == np.uint8
+    np.testing.assert_array_equal(mask, labeling.labels + 1)
+    assert fiftyone_targets(CLASSES) == {1: "road", 2: "tree", 3: "pedestrian", 4: "dragon"}
+
+
 def test_a_library_that_is_missing_is_named(labeling, monkeypatch):
     for package, export in (("supervision", labeling.to_supervision), ("fiftyone", labeling.to_fiftyone)):
-        monkeypatch.setitem(__import__("sys").modules, package, None)
+        monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(ConfigError, match=f"pip install {package}"):
             export()

@@ -21,6 +21,7 @@ def test_cvat_gets_a_mask_for_each_class(model_file, engine, streets):
     for one in found:
         decoded = masks.decode_mask(one.points, image_width=image.width, image_height=image.height)
         np.testing.assert_array_equal(decoded, expected == one.label_id)
+    assert len(cvat.create(str(model_file), "0ms").detect(None, image)) == 1  # nothing but the prior
 
 
 def test_label_studio_gets_a_brush_region_for_each_class(engine, streets):

@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+from inspect import signature
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from anyscene.apps.main import app
+from anyscene.apps.train import train as train_command
 from anyscene.costs.steps import CostModel, StepCost
 from anyscene.data import DataSet
 from anyscene.data import open as open_data
@@ -156,6 +158,16 @@ def test_python_and_the_command_line_begin_with_the_same_network_and_go_on_by_de
     assert bank.stat().st_mtime_ns == made
     CliRunner().invoke(app, [*(str(one) for one in given), "--restart"])
     assert bank.stat().st_mtime_ns > made
+
+
+def test_python_and_the_command_line_have_the_same_defaults():
+    python, command = (
+        {name: one.default for name, one in signature(function).parameters.items()}
+        for function in (train, train_command)
+    )
+    shared = {"config", "seed", "split", "restart", "run", "backbone", "costs"}
+    assert {name: python[name] for name in shared} == {name: command[name] for name in shared}
+    assert python["network"] is not command["without_network"]
 
 
 def test_a_corrected_label_makes_another_run(data, costs, tmp_path):
