@@ -17,9 +17,9 @@ Where to go on:
     train       learn a model from labelled images; TrainConfig has its settings
     data        open data sets, read pictures
     metrics     pixel accuracy, class accuracy, mean IoU
-    AnysceneError and its kinds: whatever a user may do wrong, in one sentence
+    AnysceneError and its kinds: what can go wrong; each message says in one sentence what to do
 
-The same is done by the command `anyscene`; `anyscene --help` lists what it can do.
+The command `anyscene` does the same; `anyscene --help` lists what it can do.
 """
 
 from __future__ import annotations

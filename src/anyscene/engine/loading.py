@@ -39,7 +39,7 @@ DEFAULT_MODEL = "stanford"
 def load(model: str | Path | None = None, threads: int = 1) -> Engine:
     """Load a model, `load("camvid")` or `load("my.anyscene")`, ready to label within any deadline.
 
-    The first time on a machine, what every step costs there is measured, which takes ten seconds or more;
+    The first time on a machine, what every step costs there is measured, which takes 15 seconds or more;
     `anyscene calibrate` does it again and more thoroughly. model : None for the default one, for outdoor
     photos. threads : CPU threads to use.
     """

@@ -19,9 +19,9 @@ class StreamingEngine(Engine):
     def live(self, budget: Budget = None, cpu: float = 1.0) -> Live:
         """Open a stream: `with model.live("5ms") as live: out = live.label(frame)`.
 
-        Between calls the frame seen last is looked at more closely, and what is known moves along with the
-        image. budget : for each call, such as "5ms". cpu : the share of one core that calls and looks may
-        take together; 0 means that frames are looked at inside of calls alone.
+        Beliefs move along with the image. Between calls the network looks at the latest frame more closely.
+        budget : for each call, such as "5ms". cpu : the share of one core that calls and looks may take
+        together; 0 means that frames are looked at inside of calls alone.
         """
         return Live(self, budget, cpu)
 
@@ -45,7 +45,7 @@ class StreamingEngine(Engine):
 def load(model: str | Path | None = None, threads: int = 1) -> StreamingEngine:
     """Load a model, `load("camvid")` or `load("my.anyscene")`, ready to label within any deadline.
 
-    The first time on a machine, what every step costs there is measured, which takes ten seconds or more;
+    The first time on a machine, what every step costs there is measured, which takes 15 seconds or more;
     `anyscene calibrate` does it again and more thoroughly. model : None for the default one, for outdoor
     photos. threads : CPU threads to use.
 

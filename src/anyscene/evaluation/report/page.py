@@ -116,7 +116,7 @@ def _paper(found: Evaluation) -> str:
     )
     return section(
         "The paper's tables",
-        "Rows in italics are as published, on the official test images; ours are on the images of this "
+        "Rows in italics are as published, on the test images of the papers; ours are on the images of this "
         "report, so they stand beside, not against, them. Anytime methods are shown at "
         "DCRF's mean cost, as in the paper, and without a limit.",
         tables,

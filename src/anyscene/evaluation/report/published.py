@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """One method: pixel accuracy, class accuracy and mean IoU on the official test images."""
+    """One method: pixel accuracy, class accuracy and mean IoU on the test images of its paper."""
 
     method: str
     pixel: float

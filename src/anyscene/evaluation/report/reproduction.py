@@ -104,7 +104,7 @@ def _part(one: Reproduced, figures: Mapping[str, Drawn]) -> str:
             ),
             section(
                 f"{title}: scores",
-                f"Rows in italics are as published, on the official test images. Ours are on "
+                f"Rows in italics are as published, on the test images of the papers. Ours are on "
                 f"'{found.document['split']}', anytime methods at DCRF's mean cost and without a limit; "
                 f"{WAYS[one.segmentation]}.",
                 _table(name, one) + "<h3>Every system at its full cost</h3>" + full_cost_table(found.scores),
