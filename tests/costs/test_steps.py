@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pytest
 
+from anyscene.costs import measuring
 from anyscene.costs.calibration_file import (
     calibration_key,
     calibration_path,
     load_calibration,
     save_calibration,
 )
-from anyscene.costs.measuring import fit_costs, measure, measure_alone
+from anyscene.costs.measuring import calibrate, fit_costs, measure, measure_alone
 from anyscene.costs.steps import CostModel, StepCost
 from anyscene.errors import ConfigError
 from anyscene.features.layers import growth_work
@@ -123,3 +124,13 @@ def test_only_the_first_layer_of_a_grid_visits_its_blocks():
         layer for layer in range(1, LAYERS) if layer == 1 or tree.strides[layer] != tree.strides[layer - 1]
     ]
     assert [layer for layer, pixels in enumerate(visited, 1) if pixels] == firsts
+
+
+def test_a_quick_calibration_prices_frames_of_all_sizes(bank, monkeypatch):
+    monkeypatch.setattr(measuring, "QUICK_ROUNDS", 1)
+    priced = set(calibrate(bank, quick=True).steps)
+    rng = np.random.default_rng(0)
+    for height, width in ((1, 1), (48, 64), (70, 100), (90, 120), (20, 480), (200, 150), (480, 480)):
+        noise = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
+        needed = {charge.work.step for charge in measure(bank, [noise])}
+        assert needed <= priced, f"frames of {width}x{height} need {sorted(needed - priced)}"

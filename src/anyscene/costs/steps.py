@@ -9,7 +9,7 @@ from typing import Any
 from anyscene.errors import ConfigError
 from anyscene.features.ledger import Work
 
-SCHEMA = 6
+SCHEMA = 7
 """Raise it when a calibrated step changes, painting included: old times would mislead."""
 
 LONGEST_MS = 1e6
