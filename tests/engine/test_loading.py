@@ -1,7 +1,11 @@
 """What of a model file is run."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from anyscene.engine.loading import bank_of, columns_read, find_model, load
 from anyscene.features import View
@@ -36,6 +40,25 @@ def test_what_is_read_stays_the_same(trained):
     np.testing.assert_allclose(maps[0], maps[1][..., : short.channels], atol=1e-4)
 
 
+FIRST_PICTURE = """
+import sys
+import anyscene
+model = anyscene.load(sys.argv[1])
+before = set(sys.modules)
+model.label(sys.argv[2], budget="1s")
+print(sorted(set(sys.modules) - before))
+"""
+
+
+@pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp"])
+def test_the_first_picture_does_not_wait_for_a_decoder(engine, model_file, streets, tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    Image.fromarray(streets.split("val")[0].image).save(path)
+    command = [sys.executable, "-c", FIRST_PICTURE, str(model_file), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_the_first_load_says_what_takes_so_long_and_a_full_disk_is_no_error(model_file, monkeypatch, caplog):
     def no_room(model):
         raise OSError(28, "No space left on device")
@@ -44,5 +67,6 @@ def test_the_first_load_says_what_takes_so_long_and_a_full_disk_is_no_error(mode
     monkeypatch.setattr("anyscene.engine.ready.save_calibration", no_room)
     engine = load(model_file)
     assert "`anyscene calibrate --model NAME` does it beforehand" in caplog.text
+    assert f"this one has {len(engine.classes)} classes" in caplog.text
     assert "cannot be kept" in caplog.text
     assert engine.label(np.zeros((20, 30, 3), np.uint8)).labels.shape == (20, 30)

@@ -100,6 +100,11 @@ def read_label(path: str | os.PathLike[str]) -> NDArray[np.integer]:
         return to_rgb(picture)
 
 
+def warm_up_reading() -> None:
+    """Load the decoders of all formats: the first picture would wait for them, and miss a short deadline."""
+    Image.init()
+
+
 def require_file(path: Path) -> None:
     """Raise an ImageError unless there is a file that holds something; reading a pipe might never end."""
     if path.is_dir():

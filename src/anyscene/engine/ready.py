@@ -10,6 +10,7 @@ from anyscene.costs.calibration_file import calibration_key, load_calibration, s
 from anyscene.costs.deadline import OWN_STEPS, WHOLE_PLAN, LocalCosts, local_costs
 from anyscene.costs.plans import stages
 from anyscene.costs.steps import CostModel
+from anyscene.data.images import warm_up_reading
 from anyscene.engine.engine import Engine, hold_threads
 from anyscene.engine.learned import Learned
 from anyscene.engine.measuring import with_own_steps, with_plans
@@ -35,6 +36,7 @@ def prepare(learned: Learned, threads: int = 1) -> Engine:
 def prepare_as(kind: type[AnyEngine], learned: Learned, threads: int = 1) -> AnyEngine:
     """Make an engine of some kind ready, see `prepare`."""
     keep_freed_memory()
+    warm_up_reading()
     hold_threads(1)  # costs are measured, and predicted, on one thread
     bank = learned.make_bank(1)
     engine = kind(learned, known_or_measured(learned, bank), bank)
@@ -57,9 +59,10 @@ def _measured_and_kept(learned: Learned, bank: Bank) -> CostModel:
     if known is not None and _is_complete(known, learned):
         return known  # another process was first
     logger.warning(
-        "measuring what labeling takes on this machine, once for a model: about 15 seconds, "
-        "a minute right after an installation; "
-        "`anyscene calibrate --model NAME` does it beforehand"
+        "measuring what labeling takes on this machine, once for each model (this one has %d classes): "
+        "about 15 seconds, a minute right after an installation; "
+        "`anyscene calibrate --model NAME` does it beforehand",
+        len(learned.classes),
     )
     known = calibrate(learned, bank, quick=True, base=known)
     try:
