@@ -39,6 +39,7 @@ def test_a_labeling_is_plain_data():
 
 def test_a_labeling_is_told_in_one_short_line():
     assert repr(labeling([[0, 1, 1]], cost=2.04)) == "<Labeling 3x1, 3 classes, 0 steps, 2.0 ms>"
+    assert ", 1 step, " in repr(labeling([[0]], trace=(Step("split", 1.0, 2.0, 3),)))
     assert "late" in repr(labeling([[0]], deadline_met=False))
     assert "prior" in repr(labeling([[0]], is_prior=True))
 

@@ -13,6 +13,7 @@ import pytest
 
 import anyscene
 from anyscene.engine import Engine
+from anyscene.modelfile import load_model
 from anyscene.streams.live import Live
 
 
@@ -53,15 +54,17 @@ def test_help_begins_with_what_to_do_and_names_all_that_is_public():
         assert name in start or name.endswith("Error"), name
 
 
-def test_whatever_a_user_holds_is_told_in_one_short_line(engine, streets):
+def test_whatever_a_user_holds_is_told_in_one_short_line(engine, streets, model_file):
     scene = streets.split("val")[0]
     many = anyscene.data.Classes(
         tuple(f"class {number}" for number in range(200)), np.zeros((200, 3), np.uint8)
     )
     held = [engine, streets, streets.split("val"), scene, streets.classes, many, engine.label(scene.image)]
+    held += [load_model(model_file), anyscene.TrainConfig(), anyscene.TrainConfig(steps=3)]
     told = [repr(one) for one in held]
     assert [one for one in told if len(one) > 120 or "\n" in one] == []
     assert repr(engine).endswith("(11 classes, 2 feature sets, threads=1)")
+    assert told[-2:] == ["TrainConfig()", "TrainConfig(steps=3)"]
     assert "with its truth" in repr(scene)
     assert "without a truth" in repr(replace(scene, truth=None))
     assert "sky, building" in repr(streets.classes)

@@ -110,8 +110,8 @@ class Labeling:
         late = " late" if self.deadline_met is False else ""
         prior = " the prior" if self.is_prior else ""
         return (
-            f"<Labeling{prior} {width}x{height}, {len(self.classes)} classes, {len(self.trace)} steps, "
-            f"{self.cost:.1f} ms{late}>"
+            f"<Labeling{prior} {width}x{height}, {len(self.classes)} classes, "
+            f"{len(self.trace)} step{'s' * (len(self.trace) != 1)}, {self.cost:.1f} ms{late}>"
         )
 
     def require_confidence(self) -> NDArray[np.float32]:

@@ -44,7 +44,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """Files in the zip carry no date, so that equal models are equal bytes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainedModel:
     """All that is in a model file.
 
@@ -64,6 +64,10 @@ class TrainedModel:
     graphs: Mapping[str, bytes] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
     stream: StreamSection | None = None
+
+    def __repr__(self) -> str:
+        actions = len(self.model.pool.actions)
+        return f"<TrainedModel {len(self.classes)} classes, {actions} actions, {len(self.plans)} plans>"
 
 
 _Color = Annotated[int, Field(ge=0, le=255)]

@@ -54,7 +54,7 @@ def describe_model(trained: TrainedModel) -> list[str]:
     lines = [
         f"labels {pool.classes} classes: {', '.join(trained.classes.names)}",
         f"looks at {len(pool.sets)} feature sets (cost on the finest layer, alone): {prices}",
-        f"chooses among {len(pool.actions)} actions: {len(splits)} ways to split, "
+        f"chooses among {len(pool.actions)} actions: {len(splits)} way{'s' * (len(splits) != 1)} to split, "
         f"{len(pool.actions) - len(splits)} bundles from {len(pool.chains)} chains of {trees} weak learners",
         f"takes at most {trained.model.max_steps} actions; a step costs at least {costs.step:.2g} ms",
         f"policies: {', '.join(trained.policies)}, and a static sequence of {len(trained.static)} actions",

@@ -70,4 +70,5 @@ def describe_action(action: Action, pool: Pool) -> str:
         return f"split where entropy > {action.threshold:g}"
     used = pool.chains[action.chain].sets_of(action.size, len(pool.sets))
     sets = [name for name, is_used in zip(pool.sets, used, strict=True) if is_used]
-    return f"update by {', '.join(sets) or 'parents'} (chain {action.chain}, {action.size} learners)"
+    learners = f"{action.size} learner{'s' * (action.size != 1)}"
+    return f"update by {', '.join(sets) or 'parents'} (chain {action.chain}, {learners})"

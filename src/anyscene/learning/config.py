@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ class TrainConfig(BaseModel):
             super().__init__(**settings)
         except ValidationError as error:
             raise ConfigError(_what_is_wrong(error)) from error
+
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
+        """Yield what differs from the defaults: all settings would take many lines."""
+        for name, setting in type(self).model_fields.items():
+            if (value := getattr(self, name)) != setting.default:
+                yield name, value
 
     sets: tuple[str, ...] = Field((), description="feature sets to learn with; none: all that help")
     images: int = Field(0, ge=0, description="learn from at most so many images, evenly spaced; 0: all")
