@@ -53,7 +53,7 @@ check: $(VENV)/.dev ## Lint, types, layering
 
 .venv-bench/.ready: pyproject.toml constraints.txt
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python $(PIP) -e '.[dev,report,train]' -e ./models lightgbm litserve pycocotools supervision cvat-sdk label-studio-sdk
+	.venv-bench/bin/python $(PIP) -e '.[dev,video,report,server,ray,train]' -e ./models lightgbm litserve pycocotools supervision cvat-sdk label-studio-sdk
 	-.venv-bench/bin/python $(PIP) --no-deps pydensecrf2  # needs a compiler; its test is skipped without
 	.venv-bench/bin/python -m pip uninstall --quiet --yes opencv-python-headless
 	.venv-bench/bin/python $(PIP) --force-reinstall --no-deps opencv-contrib-python-headless
