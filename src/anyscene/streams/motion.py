@@ -116,10 +116,22 @@ class MotionFinder:
         fine : whether to follow thin things, too, which takes longer.
         """
         flow = (self._fine if fine else self._rough).calc(after.greys, before.greys, None)
-        columns, rows, unlike, match = (np.empty(after.grid, np.float32) for _ in range(4))
-        way = kernels.follow(flow, before.greys, after.greys, columns, rows, unlike)
-        kernels.match(columns, rows, _smoothed(unlike), MATCH_LEVELS, match)
-        return Motion(columns, rows, match, way / after.grid[1])
+        return _motion_by(flow, before, after)
+
+
+def going_on(motion: Motion, before: Sight, after: Sight) -> Motion:
+    """The motion between two frames if all goes on as it moved before; its match tells whether it does."""
+    still = no_motion(after.grid)
+    flow = np.dstack([motion.columns - still.columns, motion.rows - still.rows])
+    return _motion_by(flow, before, after)
+
+
+def _motion_by(flow: NDArray[np.float32], before: Sight, after: Sight) -> Motion:
+    """The motion between two frames by the way of each cell to where it lay, float32[h, w, 2]."""
+    columns, rows, unlike, match = (np.empty(after.grid, np.float32) for _ in range(4))
+    way = kernels.follow(flow, before.greys, after.greys, columns, rows, unlike)
+    kernels.match(columns, rows, _smoothed(unlike), MATCH_LEVELS, match)
+    return Motion(columns, rows, match, way / after.grid[1])
 
 
 def _flow_at(scale: int, stride: int) -> cv2.DISOpticalFlow:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cv2
 
-from anyscene.streams.motion import Motion, MotionFinder, Sight, is_still, no_motion
+from anyscene.streams.motion import Motion, MotionFinder, Sight, going_on, is_still, no_motion
 
 OTHER_SHADES = 0.25
 """By so much the shares of shades differ in all in another scene, but not when a camera moves."""
@@ -32,16 +32,23 @@ def is_other_scene(before: Sight, after: Sight) -> bool:
 
 
 def motion_within_scene(
-    finder: MotionFinder, before: Sight, after: Sight, fine: bool = True
+    finder: MotionFinder, before: Sight, after: Sight, fine: bool = True, as_before: Motion | None = None
 ) -> Motion | None:
     """How a scene moved between two frames of one size; None if the later shows another scene or light.
 
     It is `no_motion` where nothing moved. fine : see `MotionFinder.find`. Where much has changed, motion is
-    found roughly: if the scene is another one, the time is needed for a look at it.
+    found roughly: if the scene is another one, the time is needed for a look at it. as_before : an earlier
+    motion, if there is no time to find one: all is taken to go on like that, unless that does not match.
     """
     if is_other_scene(before, after):
         return None
     if is_still(before, after):
         return no_motion(after.grid)
+    if as_before is not None and _matches(motion := going_on(as_before, before, after)):
+        return motion
     motion = finder.find(before, after, fine and not has_changed_much(before, after))
-    return motion if motion.match.mean() >= LEAST_MATCH else None
+    return motion if _matches(motion) else None
+
+
+def _matches(motion: Motion) -> bool:
+    return bool(motion.match.mean() >= LEAST_MATCH)

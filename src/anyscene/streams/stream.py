@@ -22,18 +22,11 @@ from anyscene.painting.cells import repeat_cells
 from anyscene.painting.confidence import confidence_between
 from anyscene.streams.arrival import Arrival
 from anyscene.streams.credit import Credit, Spent
+from anyscene.streams.following import Follower
 from anyscene.streams.looks import Looks, on_grid
 from anyscene.streams.memory import Carried, Memory, memory_of, merged, shown
-from anyscene.streams.motion import (
-    Motion,
-    MotionFinder,
-    Sight,
-    coarser,
-    no_motion,
-    sight_of,
-)
+from anyscene.streams.motion import Sight, coarser, no_motion, sight_of
 from anyscene.streams.pace import (
-    FLOW_MARGIN,
     HANDING_OVER_MS,
     LEARNING_RATE,
     LOOK_MARGIN,
@@ -43,7 +36,7 @@ from anyscene.streams.pace import (
     Pace,
 )
 from anyscene.streams.policies import NOTHING, Situation, StreamPolicy
-from anyscene.streams.restarts import LONGEST_PAUSE_MS, motion_within_scene
+from anyscene.streams.restarts import LONGEST_PAUSE_MS
 from anyscene.streams.scene import Pending, Scene
 from anyscene.streams.showing import Painter
 from anyscene.streams.spares import Spares
@@ -81,11 +74,10 @@ class Stream:
         self._policy = policy
         self._worker = worker
         self._costs_ms = list(costs_ms)
-        self._fine_flow = Pace(1.0, FLOW_MARGIN)
         self._painter = Painter()
         self._spares = Spares()
         self._deciding = Pace(0.3)  # what comes after the labels
-        self._finder = MotionFinder()
+        self._follower = Follower()
         self._arrivals: deque[float] = deque(maxlen=10)
         self._cpu = cpu
         self._credit = Credit(cpu, max(SAVED_UP_MS, 2 * costs_ms[-1]), costs_ms[-1])
@@ -180,7 +172,8 @@ class Stream:
         before, after = self._scene.sight, arrival.sight
         motion = None
         if before and not paused and arrival.can_be_followed and arrival.image.shape == self._scene.shape:
-            motion = self._motion(before, after, arrival.clock)
+            within_ms = self._left_ms(arrival.clock) - MOVING_MS - PLAIN_MS
+            motion = self._follower.motion(before, after, within_ms)
             if motion is no_motion(after.grid):
                 return
         if motion is None:
@@ -189,15 +182,6 @@ class Stream:
         else:
             self._scene.move(motion)
         self._scene.sight, self._scene.shape = after, arrival.image.shape
-
-    def _motion(self, before: Sight, after: Sight, clock: Clock) -> Motion | None:
-        """How the scene moved, found as finely as there is time for; None if it is another one."""
-        fine = self._fine_flow.fits(self._left_ms(clock) - MOVING_MS - PLAIN_MS)
-        begun = time.perf_counter()
-        motion = motion_within_scene(self._finder, before, after, fine)
-        if fine and motion is not None and motion.speed > 0:
-            self._fine_flow.note((time.perf_counter() - begun) * 1e3)
-        return motion
 
     def _first_labeling(self, arrival: Arrival, confidence: bool) -> Labeling | None:
         """Look at a new scene as closely as its first call allows, and show that; None if no look fits."""
@@ -292,8 +276,11 @@ class Stream:
         """Have a frame looked at until the next one comes."""
         looks, cost_ms, believed = self._looks, self._costs_ms[look], self._scene.carried
         kept = self._spares.copy_of(arrival.frame)  # whoever made it may write into it once it is labelled
+        measure = self._follower.left_to_measure()
 
         def job() -> Memory:
+            if measure is not None:
+                measure()
             seen = memory_of(looks.scores(kept, look), looks.trusts[look], arrival.at_ms)
             self._spares.give_back(kept)
             known = merged(believed, seen)
