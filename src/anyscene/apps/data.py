@@ -100,7 +100,7 @@ def _report(found: Check, screen: Console) -> None:
             (name, f"{100 * share:.3f}", int(scenes))
             for name, share, scenes in zip(found.classes.names, found.shares, found.scenes, strict=True)
         ]
-        screen.print(table("Classes", ["class", "% of labeled pixels", "in scenes"], rows))
+        screen.print(table("Classes", ["class", "% of labelled pixels", "in scenes"], rows))
         screen.print(f"{100 * found.void_share:.3f} % of all pixels are void")
     for note in found.notes:
         screen.print(f"note: {note}", markup=False, soft_wrap=True)
