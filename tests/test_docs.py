@@ -4,6 +4,8 @@ import ast
 import json
 import os
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -108,6 +110,25 @@ def test_what_a_large_photo_and_an_unfamiliar_one_get_is_told():
     assert f" {WORKING_LONG_SIDE} pixels" in items["Large photos"]
     assert f" {PANORAMA} times" in items["Panoramas"]
     assert f"{WARNING} the confidence means nothing" in " ".join(items["familiarity"].split())
+
+
+def test_tables_of_scores_are_what_the_script_makes_of_the_figures(tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    pages = ("README.md", "docs/model-cards.md")
+    for name in (*pages, "docs/results.md", "docs/measured.json"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    script = runpy.run_path(str(ROOT / "docs" / "scripts" / "tables.py"))
+    monkeypatch.setitem(script["main"].__globals__, "ROOT", tmp_path)
+    script["main"]()
+    for name in pages:
+        assert (tmp_path / name).read_text() == (ROOT / name).read_text(), f"{name}: run the script again"
+
+
+def test_the_readme_is_a_screen_and_a_half_and_begins_with_a_moving_picture():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 75
+    assert re.fullmatch(r"!\[.+\]\(docs/images/street.gif\)", lines[2])
+    assert {"make demo", "make test"} <= {" ".join(line.split()[:2]) for line in lines}
 
 
 def test_the_settings_of_training_are_listed_with_their_defaults():
