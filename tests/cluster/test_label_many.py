@@ -221,6 +221,31 @@ def test_bad_input_is_one_sentence_and_nothing_is_begun(label, pictures, tmp_pat
         assert not output.exists()
 
 
+def damaged_table(path, columns):
+    """A Parquet file whose end is whole, and whose rows are not."""
+    pq.write_table(pa.table(columns), path)
+    data = bytearray(path.read_bytes())
+    data[8:200] = bytes(byte ^ 0x5A for byte in data[8:200])
+    path.write_bytes(data)
+    return path
+
+
+def test_a_table_that_is_damaged_inside_is_one_sentence(label, pictures, tmp_path):
+    output = tmp_path / "out"
+    uris = damaged_table(tmp_path / "uris.parquet", {"uri": [f"{name}.png" for name in range(500)]})
+    with pytest.raises(DataError, match=r"uris\.parquet is damaged") as raised:
+        label(uris, "-o", output)
+    assert "\n" not in str(raised.value)
+    assert not output.exists()
+    picture = (pictures / "000.png").read_bytes()
+    images = damaged_table(tmp_path / "images.parquet", {"image": [picture] * 3})
+    code, summary, _ = label(images, "-o", output)
+    assert (code, summary["failed"]) == (1, 3)
+    for problem in summary["problems"]:
+        assert "images.parquet is damaged" in problem
+        assert "\n" not in problem
+
+
 @pytest.mark.parametrize("package", ["ray", "pyarrow"])
 def test_without_the_extra_one_sentence_says_how_to_get_it(label, pictures, tmp_path, monkeypatch, package):
     from importlib.util import find_spec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -120,20 +121,29 @@ def _in_table(file: Place, version: str, wanted: str | None) -> Iterator[Image]:
             yield Image(file.uri, version, f"{own}/{row:09d}", row)
         return
     columns = [column, *(["version"] if "version" in table.schema_arrow.names else [])]
-    for batch in table.iter_batches(columns=columns):
-        versions = batch["version"].to_pylist() if len(columns) > 1 else [""] * batch.num_rows
-        for uri, own in zip(batch[column].to_pylist(), versions, strict=True):
-            if uri:
-                yield Image(uri if "://" in uri else place(uri).uri, str(own), "")
+    with told_as_damaged(file):
+        for batch in table.iter_batches(columns=columns):
+            versions = batch["version"].to_pylist() if len(columns) > 1 else [""] * batch.num_rows
+            for uri, own in zip(batch[column].to_pylist(), versions, strict=True):
+                if uri:
+                    yield Image(uri if "://" in uri else place(uri).uri, str(own), "")
 
 
 def open_table(file: Place) -> Any:
-    """Open a Parquet file."""
-    import pyarrow as pa
+    """Open a Parquet file; what it holds is read, and found damaged, later on."""
     import pyarrow.parquet as pq
 
-    try:
+    with told_as_damaged(file):
         return pq.ParquetFile(file.open())
+
+
+@contextmanager
+def told_as_damaged(file: Place) -> Iterator[None]:
+    """Make what reading a table raises one sentence."""
+    import pyarrow as pa
+
+    try:
+        yield
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{file.uri} is damaged or not a Parquet file; write it anew") from error
 

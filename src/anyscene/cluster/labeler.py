@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.cluster.images import NO_ROW, Image, image_column, open_table
+from anyscene.cluster.images import NO_ROW, Image, image_column, open_table, told_as_damaged
 from anyscene.cluster.places import Place, place
 from anyscene.data.given import as_rgb
 from anyscene.data.images import decode_image
@@ -164,8 +164,9 @@ class _RowGroup:
         for group in range(table.num_row_groups):
             rows = table.metadata.row_group(group).num_rows
             if image.row < first + rows:
+                with told_as_damaged(file):
+                    self._values = table.read_row_group(group, [name])[name].combine_chunks()
                 self._uri, self._first = image.uri, first
-                self._values = table.read_row_group(group, [name])[name].combine_chunks()
                 return
             first += rows
         raise ImageError(f"{image.file}: the table has no such row any more; run the job anew")
