@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -270,6 +271,22 @@ def test_the_webcam_is_labelled_live(browser):
     assert not browser.find_element(By.ID, "notice").is_displayed()
 
 
+def test_the_last_frame_of_the_webcam_stays_as_a_photo(browser, photo):
+    drop(browser, photo)
+    labelled(browser)
+    browser.find_element(By.ID, "webcam").click()
+    until(browser, lambda: "frames/s" in verdict(browser))
+    browser.find_element(By.ID, "webcam").click()
+    until(browser, lambda: browser.find_element(By.ID, "save-png").is_enabled())
+    browser.find_element(By.ID, "budget").send_keys(Keys.END)
+    until(browser, lambda: "of 1.0 s" in verdict(browser))
+    assert painted(browser) > 255 * 400 * 200  # labels of the frame, not of the small photo before it
+    browser.find_element(By.ID, "compare").click()
+    until(browser, lambda: "of pixels differ" in verdict(browser, "pane-b"))
+    drop(browser, photo)
+    until(browser, lambda: painted(browser) == 255 * 120 * 90)
+
+
 def test_a_bad_file_is_told(browser):
     drop(browser, b"this is no picture", "notes.png")
     notice = browser.find_element(By.ID, "notice")
@@ -278,23 +295,40 @@ def test_a_bad_file_is_told(browser):
     assert "PNG, JPEG or WebP" in notice.text
 
 
-@pytest.mark.refused_requests
-def test_a_busy_server_is_told_and_tried_again(browser, photo, page_server):
-    (worker,) = page_server.workers()
+@contextmanager
+def busy(server, photo):
+    """Give the worker a request that takes for ever so long; another one has the only place in the queue."""
+    (worker,) = server.workers()
     with ThreadPoolExecutor(2) as others:
         os.kill(worker, signal.SIGSTOP)
         try:
-            for count in (0, 1):  # one is served for ever so long, and the only place in the queue is taken
-                others.submit(httpx.post, f"{page_server.url}/v1/label", content=photo, timeout=60)
-                wait_for(lambda count=count: page_server.metric("anyscene_queue_length") == count)
-                wait_for(lambda count=count: page_server.metric("anyscene_queue_bytes") > count * len(photo))
-            drop(browser, photo)
-            notice = browser.find_element(By.ID, "notice")
-            until(browser, notice.is_displayed)
-            assert "The server is busy; trying again in" in notice.text
+            for count in (0, 1):
+                others.submit(httpx.post, f"{server.url}/v1/label", content=photo, timeout=60)
+                wait_for(lambda count=count: server.metric("anyscene_queue_length") == count)
+                wait_for(lambda count=count: server.metric("anyscene_queue_bytes") > count * len(photo))
+            yield
         finally:
             os.kill(worker, signal.SIGCONT)
+
+
+@pytest.mark.refused_requests
+def test_a_busy_server_is_told_and_tried_again(browser, photo, page_server):
+    with busy(page_server, photo):
+        drop(browser, photo)
+        notice = browser.find_element(By.ID, "notice")
+        until(browser, notice.is_displayed)
+        assert "The server is busy; trying again in" in notice.text
     labelled(browser)
+
+
+def test_a_server_that_is_too_busy_for_the_webcam_is_told_and_tried_again(browser, photo, page_server):
+    with busy(page_server, photo):
+        browser.find_element(By.ID, "webcam").click()
+        notice = browser.find_element(By.ID, "notice")
+        until(browser, notice.is_displayed)
+        assert "the server is busy" in notice.text
+    until(browser, lambda: "frames/s" in verdict(browser))
+    browser.find_element(By.ID, "webcam").click()
 
 
 def test_nothing_comes_from_elsewhere(browser, photo, page_server):

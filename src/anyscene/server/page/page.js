@@ -14,12 +14,13 @@ const EXAMPLES = [
 ];
 
 const $ = (id) => document.getElementById(id);
-const state = { models: [], picture: null, hidden: new Set(), focus: null, points: new Map() };
+// frame: the last one of the webcam that is shown. choice: the picture that was chosen last.
+const state = { models: [], picture: null, frame: null, choice: null, hidden: new Set(), focus: null, points: new Map() };
 
 const spoken = (text) => ($("spoken").textContent = text);
 const first = makeSide("pane-a", "budget");
 const second = makeSide("pane-b", "budget-b");
-const webcam = new Webcam(showFrame, webcamEnded);
+const webcam = new Webcam(showFrame, frameRefused, webcamEnded);
 
 /** One pane with its slider; at most one request is on its way, and after it the latest wish is sent. */
 function makeSide(pane, slider) {
@@ -166,9 +167,16 @@ async function open(blob) {
   canvas.width = Math.max(1, Math.round(bitmap.width * scale));
   canvas.height = Math.max(1, Math.round(bitmap.height * scale));
   canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
-  const sent = await new Promise((done) => canvas.toBlob(done, "image/jpeg", 0.93));
   notice(null);
-  state.picture = { blob: sent, name: (blob.name || "photo").replace(/\.[^.]*$/, "") };
+  await choose(canvas, (blob.name || "photo").replace(/\.[^.]*$/, ""));
+}
+
+/** Make what a canvas shows the picture that is labelled from now on. */
+async function choose(canvas, name) {
+  state.choice = canvas;
+  const blob = await new Promise((done) => canvas.toBlob(done, "image/jpeg", 0.93));
+  if (state.choice !== canvas) return; // another one was chosen meanwhile
+  state.picture = { blob, name };
   state.points.clear();
   for (const side of [first, second]) {
     side.found = null;
@@ -190,6 +198,8 @@ async function openExample(file) {
 }
 
 function showFrame(frame, found) {
+  state.frame = frame;
+  state.picture = state.choice = null; // it is not in view any more
   $("welcome").hidden = true;
   $("panes").hidden = false;
   first.pane.showPhoto(frame);
@@ -202,9 +212,16 @@ function showFrame(frame, found) {
   if (found.age) first.pane.verdict.textContent += ` · last look ${spelled(found.age)} ago`;
 }
 
+function frameRefused(message) {
+  if ($("notice").hidden) notice(message, 2);
+}
+
+/** The last frame stays, as a photo. */
 function webcamEnded(message) {
   $("webcam").setAttribute("aria-pressed", "false");
   if (message) notice(message);
+  if (state.frame) choose(state.frame, "webcam");
+  state.frame = null;
 }
 
 async function toggleWebcam() {

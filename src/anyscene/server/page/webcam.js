@@ -5,9 +5,10 @@ import { live, understood } from "./api.js";
 const WIDTH = 480;
 
 export class Webcam {
-  /** onFrame(bitmap canvas, labels), onEnd(message or null). */
-  constructor(onFrame, onEnd) {
+  /** onFrame(canvas, labels), onRefused(message) for a frame without labels, onEnd(message or null). */
+  constructor(onFrame, onRefused, onEnd) {
     this.onFrame = onFrame;
+    this.onRefused = onRefused;
     this.onEnd = onEnd;
     this.stream = null;
     this.socket = null;
@@ -48,7 +49,10 @@ export class Webcam {
       if (typeof data === "string") {
         told = JSON.parse(data);
         if (told.error && told.frame === undefined) this.stop(told.error);
-        else if (told.error) setTimeout(() => this.send(socket), 200);
+        else if (told.error) {
+          this.onRefused(told.error);
+          setTimeout(() => this.send(socket), 200);
+        }
         return;
       }
       const found = await understood(data, told.stages_ms, told.label_budget_ms ?? budget);
