@@ -110,7 +110,8 @@ def servers():
 @pytest.fixture(scope="session")
 def server(servers, model_file):
     """A server with the small model and one worker; short limits for slow clients."""
-    limits = {"header_seconds": 2.0, "body_seconds": 2.0, "pixels": 4_000_000, "body_bytes": 2**21}
+    limits = {"header_seconds": 2.0, "body_seconds": 2.0, "send_seconds": 2.0, "pixels": 4_000_000}
+    limits["body_bytes"] = 2**22
     return servers.start(models={"small": str(model_file)}, limits={**PATIENT, **limits})
 
 

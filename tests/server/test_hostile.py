@@ -1,17 +1,24 @@
 """Requests that mean harm, or only happen: each costs itself and nobody else."""
 
 import contextlib
+import json
+import os
+import re
+import signal
 import socket
 import struct
 import threading
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import numpy as np
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
-from tests.server.conftest import packed, wait_for
+from tests.server.conftest import PATIENT, packed, wait_for
 
 
 def ask(server, data, query="", **options):
@@ -182,6 +189,81 @@ def test_slow_senders_do_not_hold_up_others(server, photo):
         for thread in threads:
             thread.join()
     assert [answer.status_code for answer in answers] == [200] * 5
+
+
+@pytest.fixture
+def noise():
+    """A picture whose overlay is larger than what the kernel keeps for a client."""
+    return packed(np.random.default_rng(0).integers(0, 256, (1500, 2000, 3), dtype=np.uint8), "JPEG")
+
+
+def idle_reader(server, connection: bytes, picture):
+    """Ask for an answer of many megabytes over a connection that takes few bytes at a time."""
+    opened = socket.socket()
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    opened.connect(("127.0.0.1", server.port))
+    head = b"POST /v1/label?format=overlay HTTP/1.1\r\nHost: localhost\r\n" + connection
+    opened.sendall(head + b"Content-Length: %d\r\n\r\n" % len(picture) + picture)
+    return opened
+
+
+@pytest.mark.parametrize("connection", [b"", b"Connection: close\r\n"])
+def test_a_client_that_takes_no_answer_is_cut_off(server, noise, connection):
+    with idle_reader(server, connection, noise) as opened:
+        opened.settimeout(60)
+        begun = opened.recv(2000, socket.MSG_WAITALL)
+        assert b" 200 " in begun
+        whole = int(re.search(rb"content-length: (\d+)", begun)[1])
+        time.sleep(4)  # twice as long as it may take
+        taken = len(begun)
+        with contextlib.suppress(ConnectionError):
+            while chunk := opened.recv(2**20):
+                taken += len(chunk)
+    assert taken < whole
+
+
+def test_a_stream_that_takes_no_labels_is_cut_off(server, scene):
+    before = server.metric("anyscene_live_streams")
+    frame = packed(np.tile(scene, (10, 10, 1)), "JPEG")
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.connect(("127.0.0.1", server.port))
+    uri = f"ws://127.0.0.1:{server.port}/v1/live?format=overlay"
+    with connect(uri, sock=line, max_size=None, max_queue=1, compression=None, ping_interval=None) as stream:
+
+        def send_for_ever():
+            with contextlib.suppress(ConnectionClosed, OSError):
+                while True:
+                    stream.send(frame)
+
+        try:
+            wait_for(lambda: server.metric("anyscene_live_streams") == before + 1)
+            threading.Thread(target=send_for_ever, daemon=True).start()
+            wait_for(lambda: server.metric("anyscene_live_streams") == before)
+        finally:
+            with contextlib.suppress(OSError):  # the server has closed it
+                line.shutdown(socket.SHUT_RDWR)
+
+
+def test_bodies_in_hand_are_bounded_in_bytes(servers, model_file, photo):
+    limits = {**PATIENT, "job_seconds": 60.0, "queue_bytes": len(photo) + 1000}
+    crowded = servers.start(models={"small": str(model_file)}, limits=limits)
+    (worker,) = crowded.workers()
+    os.kill(worker, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as others:
+        try:
+            first = others.submit(ask, crowded, photo)
+            wait_for(lambda: crowded.metric("anyscene_queue_bytes") == len(photo))
+            refused = ask(crowded, photo)
+            with connect(f"ws://127.0.0.1:{crowded.port}/v1/live") as stream:
+                stream.send(photo)
+                told = json.loads(stream.recv(timeout=60))
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        assert refused.status_code == 429
+        assert "too many large requests" in refused.json()["error"] == told["error"]
+        assert first.result().status_code == 200
+    assert crowded.metric("anyscene_queue_bytes") == 0
 
 
 def test_compressed_bodies_are_refused(server, photo):

@@ -1,7 +1,9 @@
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
+import time
 
 import httpx
 import pytest
@@ -158,6 +160,19 @@ def test_over_tls_pages_and_streams_work_and_plain_http_does_not(servers, model_
         assert "error" not in socket.recv(timeout=60)
     with pytest.raises(httpx.TransportError):
         httpx.get(f"http://127.0.0.1:{server.port}/")
+
+
+def test_a_tls_handshake_that_never_ends_is_cut_off(servers, model_file, certificate):
+    cert, key = certificate
+    limits = {**PATIENT, "header_seconds": 2.0}
+    server = servers.start(
+        models={"small": str(model_file)}, certfile=str(cert), keyfile=str(key), limits=limits
+    )
+    begun = time.monotonic()
+    with socket.create_connection(("127.0.0.1", server.port), 10) as opened:
+        opened.settimeout(40)
+        assert opened.recv(1) == b""
+    assert time.monotonic() - begun < 30  # asyncio alone would wait for a minute
 
 
 def test_a_key_that_does_not_fit_is_told(servers, model_file, certificate, tmp_path):

@@ -23,6 +23,20 @@ def test_a_server_that_was_starved_does_not_refuse_for_ever():
     assert service.returning.high < 2 * usual
 
 
+def test_a_request_whose_worker_ends_while_the_server_stops_is_told():
+    async def lose():
+        service = Service(Settings({"small": Path("small.anyscene")}))
+        wish, picture = Wish("small"), Picture(b"abc", "png", 1000, 1)
+        service.links = [link := busy_for(0.0)]
+        link.job = job = service._make_job(wish, picture, time.perf_counter(), lambda: False, None)
+        service.is_stopping, link.is_ready = True, False
+        service._on_lost(link)
+        await asyncio.wait_for(job.answer, 10)
+
+    with pytest.raises(Refusal, match="the worker on this request ended"):
+        asyncio.run(lose())
+
+
 def busy_for(ms):
     """A worker that is busy for so long; first labels take 5 ms, a look 50."""
     measured = [("first", "small", 1000, 5.0), ("look", "small", 1000, 50.0), ("whole", "small", 1000, 90.0)]

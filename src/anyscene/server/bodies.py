@@ -39,9 +39,7 @@ async def body_of(request: Request, service: Service) -> AsyncIterator[Body]:
             async for chunk in request.stream():
                 if len(data) + len(chunk) > limits.body_bytes:
                     raise _too_large(limits.body_bytes)
-                if service.body_bytes + len(chunk) > limits.queue_bytes:
-                    raise Refusal(429, "busy", "the server holds too many large requests; try again", 1)
-                service.hold_bytes(len(chunk))
+                service.held.add(len(chunk))
                 held += len(chunk)
                 data += chunk
         yield Body(bytes(data), request.scope.get(ARRIVED) or time.perf_counter())
@@ -52,7 +50,7 @@ async def body_of(request: Request, service: Service) -> AsyncIterator[Body]:
     except ClientDisconnect:
         raise Refusal(400, "gone", "the client left before its request was complete") from None
     finally:
-        service.hold_bytes(-held)
+        service.held.remove(held)
 
 
 def _too_large(most: int) -> Refusal:

@@ -1,12 +1,13 @@
-"""Uvicorn's HTTP connection with limits of our own, and with the moment in which a request was complete."""
+"""Uvicorn's connections with limits of our own, and with the moment in which a request was complete."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from anyscene.server.config import Limits
 
@@ -28,7 +29,44 @@ LINGER_SECONDS = 1.0
 """So long such a client may read it: closing at once would take it away from one who is still sending."""
 
 
-class LimitedHttp(HttpToolsProtocol):
+class _Sending(asyncio.Protocol):
+    """A connection that is cut off if its client does not take what is sent.
+
+    Closing alone would not do: a closed connection stays until all is sent, which may be never.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    send_seconds: float
+    _send_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Be told of every byte that waits: by default only of more than 64 KiB."""
+        cast(asyncio.Transport, transport).set_write_buffer_limits(high=1, low=0)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing waits any more."""
+        self._stop_send_timer()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Bytes wait for the client."""
+        super().pause_writing()
+        self._send_timer = self.loop.call_later(self.send_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client has taken all."""
+        self._stop_send_timer()
+        super().resume_writing()
+
+    def _stop_send_timer(self) -> None:
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None
+
+
+class LimitedHttp(_Sending, HttpToolsProtocol):
     """A connection that does not wait for ever: for a head, or for a client that takes no answer.
 
     most_connections : further ones are turned away unread. Uvicorn's own limit would let them pile up, with
@@ -36,7 +74,6 @@ class LimitedHttp(HttpToolsProtocol):
     """
 
     header_seconds: float
-    send_seconds: float
     most_connections: int
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -89,10 +126,10 @@ class LimitedHttp(HttpToolsProtocol):
         self.scope[ARRIVED] = time.perf_counter()  # type: ignore[literal-required]
         super().on_message_complete()
 
-    def timeout_keep_alive_handler(self) -> None:
-        """Close an idle connection; one whose client takes no answer, too."""
-        super().timeout_keep_alive_handler()
-        self.loop.call_later(self.send_seconds, self.transport.abort)
+    def handle_websocket_upgrade(self) -> None:
+        """Hand the connection over; what waits to be sent is the other's concern."""
+        self._stop_send_timer()
+        super().handle_websocket_upgrade()
 
     def _expect_head(self) -> None:
         self._head_bytes = 0
@@ -107,6 +144,15 @@ class LimitedHttp(HttpToolsProtocol):
     def _head_is_late(self) -> None:
         if not self.transport.is_closing():
             self.transport.abort()
+
+
+class LimitedLive(_Sending, WebSocketsSansIOProtocol):
+    """A live stream whose client is cut off if it takes no labels."""
+
+
+def live_class(limits: Limits) -> type[LimitedLive]:
+    """Return the protocol of live streams with its limit."""
+    return type("LimitedLive", (LimitedLive,), {"send_seconds": limits.send_seconds})
 
 
 def http_class(limits: Limits) -> type[LimitedHttp]:

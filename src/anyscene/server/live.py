@@ -74,18 +74,17 @@ class LiveEndpoint:
         try:
             while (frame := await latest.get()) is not None:
                 answer = await self._label(wish, frame, session, place)
-                async with asyncio.timeout(self._service.settings.limits.send_seconds):
-                    if isinstance(answer, Refusal):
-                        self._service.metrics.note_refused(answer.reason)
-                        await socket.send_json(
-                            {"frame": frame.number, "error": answer.message, "reason": answer.reason}
-                        )
-                    else:
-                        await socket.send_json({"frame": frame.number, **_told(answer)})
-                        await socket.send_bytes(answer.body)
-                        self._service.note_handed(answer)
-        except (WebSocketDisconnect, TimeoutError, RuntimeError):
-            pass  # the client has left, or takes no answers
+                if isinstance(answer, Refusal):
+                    self._service.metrics.note_refused(answer.reason)
+                    await socket.send_json(
+                        {"frame": frame.number, "error": answer.message, "reason": answer.reason}
+                    )
+                else:
+                    await socket.send_json({"frame": frame.number, **_told(answer)})
+                    await socket.send_bytes(answer.body)
+                    self._service.note_handed(answer)
+        except (WebSocketDisconnect, RuntimeError):
+            pass  # the client has left, or took no answers and was cut off
         finally:
             reading.cancel()
             with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
@@ -99,7 +98,8 @@ class LiveEndpoint:
             picture = picture_from(frame.data, service.settings.limits.pixels)
             is_there = service.links[place].is_ready
             bound = (session, place) if is_there else None
-            return await service.label(wish, picture, frame.arrived, lambda: False, bound)
+            with service.held.holding(frame.data):
+                return await service.label(wish, picture, frame.arrived, lambda: False, bound)
         except Refusal as refusal:
             return refusal
 

@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -22,7 +23,7 @@ from anyscene.errors import ConfigError
 from anyscene.server import inference_v2, routes
 from anyscene.server.asks import Refusal
 from anyscene.server.config import Settings
-from anyscene.server.http_protocol import http_class
+from anyscene.server.http_protocol import http_class, live_class
 from anyscene.server.live import LiveEndpoint
 from anyscene.server.page_files import page_files
 from anyscene.server.responses import refusal_response
@@ -118,7 +119,7 @@ def _uvicorn_config(settings: Settings, service: Service) -> uvicorn.Config:
     config = uvicorn.Config(
         make_app(service),
         http=http_class(limits),
-        ws="websockets-sansio",
+        ws=live_class(limits),
         ws_max_size=limits.body_bytes,
         ws_max_queue=2,
         ws_per_message_deflate=False,
@@ -147,6 +148,26 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen as Uvicorn does, with a limit for TLS handshakes, which it has no setting for."""
+        config, loop = self.config, asyncio.get_running_loop()
+        await self.lifespan.startup()
+        tls: dict[str, Any] = {}
+        if config.ssl is not None:
+            seconds = self._service.settings.limits.header_seconds
+            tls = {"ssl": config.ssl, "ssl_handshake_timeout": seconds}
+
+        def protocol() -> asyncio.Protocol:
+            return config.http_protocol_class(  # type: ignore[call-arg]
+                config=config, server_state=self.server_state, app_state=self.lifespan.state
+            )
+
+        self.servers = [
+            await loop.create_server(protocol, sock=bound, backlog=config.backlog, **tls)
+            for bound in sockets or ()
+        ]
+        self.started = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Finish what was taken and refuse the rest; a second signal ends at once."""

@@ -14,6 +14,7 @@ from anyscene.errors import AnysceneError
 from anyscene.server.asks import Picture, Refusal, Wish
 from anyscene.server.config import Settings
 from anyscene.server.estimates import Running, high_of_sum
+from anyscene.server.held import Held
 from anyscene.server.links import Link
 from anyscene.server.metrics import Metrics
 from anyscene.server.pressure import Pressure
@@ -51,7 +52,7 @@ class Service:
         self.links: list[Link] = []
         self.models: dict[str, Any] = {}
         self.is_stopping = False
-        self.body_bytes = 0  # of all requests that are being read, wait or are served
+        self.held = Held(settings.limits.queue_bytes, self.metrics.queue_bytes)
         self.returning = Running(0.5)  # milliseconds from a worker's reply to the last byte handed over
         self._pressure = Pressure(settings.workers)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -86,14 +87,14 @@ class Service:
 
     def _on_lost(self, link: Link) -> None:
         self._count_workers()
-        if self.is_stopping:
-            return
         if link.job is not None:
             job, link.job = link.job, None
             self._refuse(job, Refusal(503, "worker lost", "the worker on this request ended; try again", 1))
         if not self.ready_links:
             for job in list(self.waiting.jobs):
                 self._refuse(job, _no_worker())
+        if self.is_stopping:
+            return
         place = self.links.index(link)
         for job in self.waiting.jobs:
             if job.worker == place:
@@ -328,11 +329,6 @@ class Service:
         self.metrics.note_plan(model, "; ".join(answer.head["plan"]) or "none")
         if now > job.deadline:
             self.metrics.late.labels(model).inc()
-
-    def hold_bytes(self, count: int) -> None:
-        """So many more bytes of bodies are in hand, or fewer."""
-        self.body_bytes += count
-        self.metrics.queue_bytes.set(self.body_bytes)
 
     def close_session(self, session: str, place: int) -> None:
         """Forget a live stream."""
