@@ -10,9 +10,11 @@ RUN python -m venv /opt/anyscene \
 
 FROM python:3.11-slim
 COPY --from=build /opt/anyscene /opt/anyscene
-RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin anyscene
+# Volumes that are mounted at these two folders take their owner from them.
+RUN useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin anyscene \
+ && install -d -o anyscene -g anyscene /tmp/anyscene /tmp/numba
 USER 10001
-# Compiled kernels, and what was measured of the machine, are kept here; mount a volume to keep them for longer.
+# Compiled kernels, and what was measured of the machine, are kept in the two folders; docs/server.md shows the volumes.
 ENV PATH=/opt/anyscene/bin:$PATH HOME=/tmp NUMBA_CACHE_DIR=/tmp/numba ANYSCENE_CACHE=/tmp/anyscene PYTHONDONTWRITEBYTECODE=1
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=120s \
