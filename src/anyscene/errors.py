@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class AnysceneError(Exception):
@@ -95,3 +99,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a sentence about a word that is unknown, if it is like one that is known; else nothing."""
     near = get_close_matches(word, list(known), 1)
     return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def what_is_wrong(error: ValidationError, known: Iterable[str], whole: str = "the settings together") -> str:
+    """The first thing that is wrong with settings, in words. whole : what they are called all together."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or whole
+    if first["type"] == "extra_forbidden":
+        return f"unknown setting '{where}'{did_you_mean(where, known)}"
+    return f"wrong value for {where}: {first['msg']}"

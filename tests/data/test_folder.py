@@ -81,11 +81,14 @@ def test_colours_without_a_list_of_colours_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("{", "the file: Invalid JSON"),
-        ("{}", "names: Field required"),
-        ('{"names": []}', "names: .*at least 1 item"),
-        ('{"names": ["a"], "colour": []}', "colour: Extra inputs"),
-        ('{"names": ["a"], "colors": [[1, 2, 300]]}', "colors.0.2: .*less than or equal to 255"),
+        ("{", "wrong value for the file: Invalid JSON"),
+        ("{}", "wrong value for names: Field required"),
+        ('{"names": []}', "wrong value for names: .*at least 1 item"),
+        ('{"names": ["a"], "colour": []}', "unknown setting 'colour'; did you mean 'colors'"),
+        (
+            '{"names": ["a"], "colors": [[1, 2, 300]]}',
+            "wrong value for colors.0.2: .*less than or equal to 255",
+        ),
         ('{"names": ["a", "b"], "colors": [[1, 2, 3], [1, 2, 3]]}', "two classes have the same colour"),
         ('{"names": ["a", "b"], "void": [1]}', "1 is void and class 'b' at once"),
     ],

@@ -182,10 +182,21 @@ def test_a_model_of_other_classes(model_file, tmp_path):
 def test_unknown_systems_are_named(model_file, tmp_path):
     result = CliRunner().invoke(
         app,
-        ["evaluate", "--data", SPEC, "--model", str(model_file), "-o", str(tmp_path), "--systems", "dnm,abc"],
+        [
+            "evaluate",
+            "--data",
+            SPEC,
+            "--model",
+            str(model_file),
+            "-o",
+            str(tmp_path),
+            "--systems",
+            "dnm,dcfr",
+        ],
     )
     assert result.exit_code
-    assert "there is no system 'abc'" in str(result.exception)
+    assert "there is no system 'dcfr'" in str(result.exception)
+    assert str(result.exception).endswith("did you mean 'dcrf'?")
 
 
 def test_scores_on_training_images_come_with_a_warning(model_file, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from anyscene.errors import ConfigError
 from anyscene.features.sets import PAPER_SETS
+from anyscene.learning.backbone.recipe import read_recipe
 from anyscene.learning.config import TrainConfig, read_config
 from anyscene.learning.paper import paper_config
 from anyscene.learning.run_folder import RunFolder
@@ -141,6 +142,21 @@ def test_an_unknown_setting_that_is_nearly_right_is_guessed(tmp_path):
     path.write_text("bundels = [1]\n")
     with pytest.raises(ConfigError, match="unknown setting 'bundels'; did you mean 'bundles'"):
         read_config(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"stepz = 1\n", "unknown setting 'stepz'; did you mean 'steps'"),
+        (b"steps = 0\n", "wrong value for steps"),
+        (b"\xff\xfe", "not valid TOML"),
+    ],
+)
+def test_a_wrong_recipe_of_a_network_is_one_sentence(tmp_path, content, told):
+    path = tmp_path / "recipe.toml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=rf"the recipe {path}.*{told}"):
+        read_recipe(path)
 
 
 def test_wrong_settings_in_python_are_one_sentence_too():

@@ -27,7 +27,7 @@ from anyscene.data.pairs import Pairs, find_files
 from anyscene.data.palettes import distinct_colors, pack_colors
 from anyscene.data.scenes import DataSet
 from anyscene.data.splits import read_ids, split_by_hash
-from anyscene.errors import DataError
+from anyscene.errors import DataError, what_is_wrong
 
 OPTIONS = ()
 
@@ -88,10 +88,9 @@ class LabelReader:
         try:
             content = ClassList.model_validate_json(path.read_bytes().removeprefix(BOM_UTF8))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "the file"
+            wrong = what_is_wrong(error, ClassList.model_fields, "the file")
             raise DataError(
-                f'{path}: {where}: {first["msg"]}; expected something like {{"names": ["sky", "road"]}}'
+                f'{path}: {wrong}; expected something like {{"names": ["sky", "road"]}}'
             ) from None
         count = len(content.names)
         colors = content.colors or ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anyscene.errors import ConfigError
+from anyscene.errors import ConfigError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ def parse_systems(text: str) -> tuple[str, ...]:
     wanted = [word.strip().lower() for word in text.split(",") if word.strip()]
     for word in wanted:
         if word not in SYSTEMS:
-            raise ConfigError(f"there is no system '{word}'; --systems takes {','.join(SYSTEMS)}")
+            takes = f"--systems takes {','.join(SYSTEMS)}"
+            raise ConfigError(f"there is no system '{word}'; {takes}{did_you_mean(word, SYSTEMS)}")
     if not wanted:
         raise ConfigError(f"--systems names none; it takes {','.join(SYSTEMS)}")
     return tuple(key for key in SYSTEMS if key in wanted)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from anyscene.errors import ConfigError, did_you_mean
+from anyscene.errors import ConfigError, what_is_wrong
 from anyscene.features.hypercolumn.rung import RUNGS, Rung
 from anyscene.learning.learners.boosting import BoostingSettings
 from anyscene.learning.learners.weak_learners import LearnerSettings
@@ -34,7 +34,7 @@ class TrainConfig(BaseModel):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise ConfigError(_what_is_wrong(error)) from error
+            raise ConfigError(what_is_wrong(error, type(self).model_fields)) from error
 
     def __repr_args__(self) -> Iterator[tuple[str, Any]]:
         """Yield what differs from the defaults: all settings would take many lines."""
@@ -188,11 +188,3 @@ def read_config(path: Path) -> TrainConfig:
         return TrainConfig(**settings)
     except ConfigError as error:
         raise ConfigError(f"the config {path}: {error}") from error
-
-
-def _what_is_wrong(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or "the settings together"
-    if first["type"] == "extra_forbidden":
-        return f"unknown setting '{where}'{did_you_mean(where, TrainConfig.model_fields)}"
-    return f"wrong value for {where}: {first['msg']}"

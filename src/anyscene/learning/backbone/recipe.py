@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from anyscene.errors import ConfigError
+from anyscene.errors import ConfigError, what_is_wrong
 from anyscene.learning.backbone.family import FAMILY, Shape
 
 
@@ -112,9 +112,7 @@ def read_recipe(path: Path) -> Recipe:
         return Recipe.model_validate(tomllib.loads(path.read_text()))
     except OSError as error:
         raise ConfigError(f"cannot read the recipe {path}: {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"the recipe {path} is not valid TOML: {error}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"the recipe {path} has a wrong value for '{where}': {first['msg']}") from error
+        raise ConfigError(f"the recipe {path}: {what_is_wrong(error, Recipe.model_fields)}") from error
