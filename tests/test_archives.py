@@ -30,7 +30,7 @@ def test_members_come_back_by_name(tmp_path):
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_what_is_compressed_is_refused_unread(tmp_path, method):
-    refused(written(tmp_path / "m", zipped({"a": bytes(10**6)}, method)), "compressed")
+    refused(written(tmp_path / "m", zipped({"a": bytes(10**6)}, method)), "its members are compressed")
 
 
 def test_members_that_share_their_bytes_are_refused(tmp_path):
@@ -39,7 +39,7 @@ def test_members_that_share_their_bytes_are_refused(tmp_path):
     entry, end = whole[at : whole.index(b"PK\x05\x06")], bytearray(whole[whole.index(b"PK\x05\x06") :])
     copies = b"".join(entry.replace(b"a", letter.encode()) for letter in "abcdef")
     end[8:16] = struct.pack("<HHI", 6, 6, len(copies))
-    refused(written(tmp_path / "m", whole[:at] + copies + end), "larger than the file")
+    refused(written(tmp_path / "m", whole[:at] + copies + end), "its members are larger than the file")
 
 
 def test_too_many_members_and_what_is_no_file_are_refused(tmp_path):

@@ -35,6 +35,13 @@ def test_a_changed_byte_is_noticed(path, data):
     assert load_calibration(KNOWN.key) in (None, KNOWN)
 
 
+def test_a_time_that_is_another_is_noticed_though_it_could_be(path):
+    content = path.read_text()
+    assert content.count("0.5") == 1
+    path.write_text(content.replace("0.5", "0.6"))
+    assert load_calibration(KNOWN.key) is None
+
+
 @pytest.mark.parametrize("ms", [math.nan, math.inf, -1.0, 1e300, "1", None, [], 10**400])
 @pytest.mark.parametrize("part", ["fixed", "per_pixel", "per_region", "high"])
 def test_times_that_cannot_be_are_measured_again_even_with_a_right_checksum(path, part, ms):
