@@ -11,9 +11,11 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyscene import metrics
 from anyscene.data import open as open_data
+from anyscene.data.clips import Clip
 from anyscene.features.hypercolumn.backbone import installed_backbone, read_backbone
 from anyscene.streams.engine import load
 from anyscene.streams.learning import StreamSettings, at_price, fixed_policies, oracle
@@ -98,6 +100,13 @@ def compared(starts: Sequence[Moment], policy: LearnedStreamPolicy, looks: int) 
     name = "cost of D-NM against a fixed policy of its accuracy, median over prices"
     yield Figure(f"{name}: pixel", None, _against_equals(static, learned, "pixel"))
     yield Figure(f"{name}: mean IoU", None, _against_equals(static, learned, "miou"))
+    fixed, deciding = (
+        {way: _in_equal_parts(found, clips) for way, found in by_clip[who].items()} for who in ("S-M", "D-NM")
+    )
+    for score, bar in (("pixel", Bar("at most", 0.6)), ("miou", None)):
+        share = _needed(fixed, deciding, score)
+        name = f"needed for the best fixed one, still, slow and fast cameras in equal parts: {score}"
+        yield Figure(name, bar, share)
     for kind, names in KINDS.items():
         if not any(names & {clip.motion, clip.speed} for clip in clips):
             continue
@@ -107,14 +116,22 @@ def compared(starts: Sequence[Moment], policy: LearnedStreamPolicy, looks: int) 
             yield Figure(f"needed for the best fixed one, {kind} camera: {score}", None, share)
 
 
-def scored(clips: Sequence[Outcome]) -> Reached:
-    """What choices came to on clips of one length."""
-    counts = np.sum([clip.counts for clip in clips], axis=0)
+def scored(clips: Sequence[Outcome], weights: NDArray[np.float64] | None = None) -> Reached:
+    """What choices came to on clips of one length. weights : how much each clip counts; none: all alike."""
+    each = np.ones(len(clips)) if weights is None else weights
+    counts = np.tensordot(each, np.array([clip.counts for clip in clips]), 1)
     return Reached(
-        float(np.mean([clip.spent for clip in clips])),
+        float(np.average([clip.spent for clip in clips], weights=weights)),
         100 * metrics.pixel_accuracy(counts),
         100 * metrics.mean_iou(counts),
     )
+
+
+def _in_equal_parts(found: Sequence[Outcome], clips: Sequence[Clip]) -> Reached:
+    """What choices came to if each kind of camera counts alike; clips of no kind count nothing."""
+    of_kind = [[bool(names & {clip.motion, clip.speed}) for clip in clips] for names in KINDS.values()]
+    kinds = np.array([np.array(own) / max(1, sum(own)) for own in of_kind])
+    return scored(found, kinds.sum(axis=0))
 
 
 def _needed(fixed: Mapping[str, Reached], learned: Mapping[str, Reached], score: str) -> float:

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from anyscene.data.clips import Clip
 from anyscene.streams.learning import StreamSettings, learn
 from anyscene.streams.policies import FixedPeriod
 from anyscene.streams.simulation import by, outcome
-from benchmarks.stream_policies import Reached, _against_equals, _needed, compared, scored
+from benchmarks.stream_policies import Reached, _against_equals, _in_equal_parts, _needed, compared, scored
 from benchmarks.streams import Shown
 from benchmarks.streams_soak import mixed_frames, mortal, soaked
 from tests.streams.toy import streams
@@ -44,6 +45,18 @@ def test_scores_are_those_of_all_clips_together():
     apart = scored([outcome([start], by(FixedPeriod(2, 2))) for start in starts])
     assert apart.spent == pytest.approx(whole.spent)
     assert apart.pixel == pytest.approx(100 * np.trace(whole.counts) / whole.counts.sum())
+
+
+def test_kinds_of_cameras_count_alike_however_many_clips_they_have():
+    starts = streams([True, False])
+    found = [
+        outcome([start], by(FixedPeriod(2, period))) for start, period in zip(starts, (1, 4), strict=True)
+    ]
+    clips = [Clip("", "still", "", ()), Clip("", "pan", "fast", ())]
+    alike = _in_equal_parts(found, clips)
+    assert alike.spent == pytest.approx(scored(found).spent)
+    assert vars(_in_equal_parts([found[0], *found], [clips[0], *clips])) == pytest.approx(vars(alike))
+    assert _in_equal_parts(found[:1], clips[:1]).spent == pytest.approx(found[0].spent)
 
 
 def test_flicker_is_what_changes_where_the_truth_stays():
