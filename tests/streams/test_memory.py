@@ -67,3 +67,13 @@ def test_showing_never_changes_the_best_class_of_a_cell():
 def test_entropy_of_beliefs_that_know_nothing_is_that_of_equal_chances():
     flat = Memory(np.zeros((*GRID, CLASSES), np.float32), np.ones(GRID, np.float32), 0.0)
     assert np.isclose(flat.entropy, np.log(CLASSES), atol=1e-4)
+
+
+def test_doubt_is_a_mean_over_the_moved_trust():
+    random = np.random.default_rng(5)
+    held = Memory(memory(5).scores, random.uniform(0, 2, GRID).astype(np.float32), 0.0)
+    still = no_motion(GRID)
+    two_cells_to_the_left = Motion(still.columns + 2, still.rows, random.random(GRID).astype(np.float32), 0.1)
+    for carried in (Carried(held), Carried(held, two_cells_to_the_left)):
+        assert np.isclose(carried.doubt, (1 / (1 + carried.trust))[::2, ::2].mean(), atol=1e-5)
+    assert Carried(memory(5, trust=0.0)).doubt == 1.0

@@ -24,19 +24,18 @@ from anyscene.streams.policies import (
     Situation,
 )
 
-COSTS = np.array([0.0, 0.1, 1.0])
+COSTS = (0.0, 0.1, 1.0)
 LOOKS = ("coarse", "fine")
 
 
 def situation(**changes):
-    usual = Situation(100.0, 0.05, 0.6, 0.4, 2, 1.0, COSTS, np.ones(3, bool))
+    usual = Situation(100.0, 0.05, 0.6, 0.4, 2, 1.0, COSTS, [True] * 3)
     return replace(usual, **changes)
 
 
 def learned(prices=(0.002, 0.2), spends=(1.0, 0.05)):
-    coefficients = np.zeros((2, len(FEATURES)))
-    coefficients[:, FEATURES.index("lacking")] = 0.03, 0.2
-    return LearnedStreamPolicy((1, 2), coefficients, np.array(prices), np.array(spends))
+    coefficients = tuple(tuple(worth * (name == "lacking") for name in FEATURES) for worth in (0.03, 0.2))
+    return LearnedStreamPolicy((1, 2), coefficients, prices, spends)
 
 
 POLICIES = {
@@ -44,7 +43,7 @@ POLICIES = {
     "threshold": DoubtThreshold(2, 0.5),
     "D-NM": learned(),
     "RS": RandomStreamPolicy(np.random.default_rng(0)),
-    "oracle": OraclePolicy((1, 2), np.array([0.1, 0.3]), 0.02),
+    "oracle": OraclePolicy((1, 2), (0.1, 0.3), 0.02),
 }
 
 
@@ -55,7 +54,7 @@ class TestEveryPolicy:
     def test_chooses_only_what_is_offered(self, name):
         for offered in ([True, False, False], [True, True, False], [True, False, True], [True] * 3):
             for doubted in (0.34, 0.6, 1.0):
-                here = situation(offered=np.array(offered), doubted=doubted)
+                here = situation(offered=offered, doubted=doubted)
                 assert offered[POLICIES[name].choose(here)]
 
     def test_looks_at_some_time_when_everything_is_offered(self, name):
@@ -63,7 +62,7 @@ class TestEveryPolicy:
         assert choices - {NOTHING}
 
     def test_does_nothing_when_nothing_else_is_offered(self, name):
-        assert POLICIES[name].choose(situation(offered=np.array([True, False, False]))) == NOTHING
+        assert POLICIES[name].choose(situation(offered=[True, False, False])) == NOTHING
 
 
 def test_a_fixed_period_looks_when_it_is_due():
@@ -95,7 +94,7 @@ def test_a_policy_comes_back_from_a_model_file(model_file, tmp_path):
     save_model(tmp_path / "m.anyscene", replace(load_model(model_file), stream=learned().to_section(LOOKS)))
     found = LearnedStreamPolicy.of_section(load_model(tmp_path / "m.anyscene").stream)
     assert found.pool == learned().pool
-    assert (found.coefficients == learned().coefficients).all()
+    assert found.coefficients == learned().coefficients
     assert load_model(model_file).stream is None
 
 
@@ -150,7 +149,7 @@ def test_a_policy_for_other_looks_is_not_followed(engine):
 
 def test_where_nothing_moves_and_all_is_known_no_look_gains_anything():
     settled = situation(moved=0.0, doubted=SETTLED_DOUBT, age_ms=5_000.0)
-    assert not settled.features.any()
+    assert not any(settled.features)
     assert learned((1e-9,), (0.0,)).choose(settled) == NOTHING
 
 

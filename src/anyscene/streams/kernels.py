@@ -27,7 +27,7 @@ def differ(before: NDArray[np.uint8], after: NDArray[np.uint8], least: float) ->
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def follow(
     flow: NDArray[np.float32],
     before: NDArray[np.uint8],
@@ -42,21 +42,22 @@ def follow(
     columns, rows, unlike : float32[h, w], written.
     """
     height, width = after.shape
+    one, most_across, most_down = np.float32(1), np.float32(width - 1), np.float32(height - 1)
     way = 0.0
     for y in range(height):
         for x in range(width):
             across, down = flow[y, x, 0], flow[y, x, 1]
             way += np.sqrt(across * across + down * down)
-            column, row = x + across, y + down
+            column, row = np.float32(x) + across, np.float32(y) + down
             columns[y, x], rows[y, x] = column, row
-            column = min(max(column, np.float32(0)), np.float32(width - 1))
-            row = min(max(row, np.float32(0)), np.float32(height - 1))
-            left, top = int(column), int(row)
+            column = min(max(column, np.float32(0)), most_across)
+            row = min(max(row, np.float32(0)), most_down)
+            left, top = np.int32(column), np.int32(row)
             right, bottom = min(left + 1, width - 1), min(top + 1, height - 1)
-            u, v = column - left, row - top
-            upper = (1 - u) * before[top, left] + u * before[top, right]
-            lower = (1 - u) * before[bottom, left] + u * before[bottom, right]
-            unlike[y, x] = abs((1 - v) * upper + v * lower - after[y, x])
+            u, v = column - np.float32(left), row - np.float32(top)
+            upper = (one - u) * np.float32(before[top, left]) + u * np.float32(before[top, right])
+            lower = (one - u) * np.float32(before[bottom, left]) + u * np.float32(before[bottom, right])
+            unlike[y, x] = abs((one - v) * upper + v * lower - np.float32(after[y, x]))
     return float(way / (height * width))
 
 
@@ -79,3 +80,24 @@ def match(
             inside = -0.5 <= column <= width - 0.5 and -0.5 <= row <= height - 0.5
             share = unlike[y, x] / half
             matched[y, x] = 1 / (1 + share * share) if inside else 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def mean_doubt(
+    trust: NDArray[np.float32],
+    columns: NDArray[np.float32],
+    rows: NDArray[np.float32],
+    matched: NDArray[np.float32],
+) -> float:
+    """How little moved beliefs are trusted, 1 / (1 + trust), as a mean over every second row and column.
+
+    trust : float32[h, w], where beliefs came from. columns, rows, matched : float32[h, w], of a motion.
+    """
+    height, width = matched.shape
+    total = 0.0
+    for y in range(0, height, 2):
+        for x in range(0, width, 2):
+            row = min(max(int(rows[y, x] + np.float32(0.5)), 0), height - 1)
+            column = min(max(int(columns[y, x] + np.float32(0.5)), 0), width - 1)
+            total += 1 / (1 + trust[row, column] * matched[y, x])
+    return float(total / (((height + 1) // 2) * ((width + 1) // 2)))

@@ -14,6 +14,8 @@ from anyscene.streams.policies import NOTHING, FixedPeriod, LearnedStreamPolicy,
 from anyscene.streams.simulation import Choice, Moment, by, outcome, simulate
 
 Floats = NDArray[np.float64]
+Coefficients = Floats | Sequence[Sequence[float]]
+"""A row for each look of a pool."""
 
 PERIODS = (1, 2, 3, 4, 6, 8, 12, 16)
 """Frames from look to look that the fixed rival (S-M) is tried with."""
@@ -76,7 +78,7 @@ def learn(
     """
     price = settings.prices[len(settings.prices) // 2]
     policy: StreamPolicy = FixedPeriod(pool[-1], 2)
-    features: list[Floats] = []
+    features: list[tuple[float, ...]] = []
     targets: list[Floats] = []
     best: tuple[float, Floats] | None = None
     for iteration in range(settings.iterations):
@@ -101,17 +103,22 @@ def learn(
     return with_spends(pool, best[1], settings.prices, starts)
 
 
-def at_price(pool: tuple[int, ...], coefficients: Floats, price: float) -> LearnedStreamPolicy:
+def at_price(pool: tuple[int, ...], coefficients: Coefficients, price: float) -> LearnedStreamPolicy:
     """The policy that always pays one price."""
-    return LearnedStreamPolicy(pool, coefficients, np.array([price]), np.array([0.0]))
+    return LearnedStreamPolicy(pool, _rows(coefficients), (price,), (0.0,))
 
 
 def with_spends(
-    pool: tuple[int, ...], coefficients: Floats, prices: Sequence[float], starts: Sequence[Moment]
+    pool: tuple[int, ...], coefficients: Coefficients, prices: Sequence[float], starts: Sequence[Moment]
 ) -> LearnedStreamPolicy:
     """Note what the policy spends at each price, so that it can keep to any income."""
     spends = [outcome(starts, by(at_price(pool, coefficients, price))).spent for price in prices]
-    return LearnedStreamPolicy(pool, coefficients, np.array(prices), np.minimum.accumulate(spends))
+    falling = np.minimum.accumulate(spends).tolist()
+    return LearnedStreamPolicy(pool, _rows(coefficients), tuple(prices), tuple(falling))
+
+
+def _rows(coefficients: Coefficients) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(map(float, row)) for row in coefficients)
 
 
 def oracle(policy: LearnedStreamPolicy, price: float, settings: StreamSettings) -> Choice:
@@ -119,7 +126,7 @@ def oracle(policy: LearnedStreamPolicy, price: float, settings: StreamSettings) 
 
     def choose(moment: Moment) -> int:
         true = savings(moment, policy.pool, by(policy), price, settings)
-        return OraclePolicy(policy.pool, true, price).choose(moment.situation)
+        return OraclePolicy(policy.pool, true.tolist(), price).choose(moment.situation)
 
     return choose
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import cv2
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.painting.cells import best_classes
-from anyscene.streams.motion import Motion, after_another, move
+from anyscene.painting.outlines import follow_outlines
+from anyscene.streams import kernels
+from anyscene.streams.motion import Motion, Sight, after_another, move
 
 KEEP = 0.7
 """How much of its trust older evidence keeps when newer comes, so that trust has a limit."""
@@ -28,13 +30,15 @@ class Memory:
 
     scores : log-beliefs but for something that all classes share, float32[h, w, C]. trust : float32[h, w]; 1
     is what one run at the finest size is worth. seen_ms : when the newest frame that was looked at arrived.
-    moved : how far the image moved since then, in widths of the frame.
+    moved : how far the image moved since then, in widths of the frame. outlined : the scores mixed along the
+    outlines of the frame, float32[h, w, C]; None if nobody had time for that.
     """
 
     scores: NDArray[np.float32]
     trust: NDArray[np.float32]
     seen_ms: float
     moved: float = 0.0
+    outlined: NDArray[np.float32] | None = None
 
     @cached_property
     def entropy(self) -> float:
@@ -44,10 +48,19 @@ class Memory:
         chances /= chances.sum(axis=2, keepdims=True)
         return float(-(chances * np.log(np.maximum(chances, 1e-9))).sum(axis=2).mean())
 
+    @property
+    def painted_by(self) -> NDArray[np.float32]:
+        """The scores that labels are painted from: along outlines if they were followed."""
+        return self.scores if self.outlined is None else self.outlined
+
     @cached_property
     def best(self) -> NDArray[np.int16]:
         """The likeliest class of each cell, int16[h, w]."""
-        return best_classes(self.scores, self.scores.shape[2])
+        return best_classes(self.painted_by, self.scores.shape[2])
+
+    def along_outlines(self, sight: Sight) -> Memory:
+        """The same, with scores mixed along the outlines of the frame that it is about."""
+        return replace(self, outlined=follow_outlines(self.scores, sight.colors))
 
 
 def memory_of(scores: NDArray[np.float32], trust: float, seen_ms: float) -> Memory:
@@ -78,7 +91,10 @@ class Carried:
     @cached_property
     def doubt(self) -> float:
         """How little beliefs are trusted on the whole, from 1 for nothing known down to SETTLED_DOUBT."""
-        return float((1 / (1 + self.trust)).mean())
+        trust, since = self.known.trust, self.since
+        if since is None:
+            return float((1 / (1 + trust[::2, ::2])).mean())
+        return float(kernels.mean_doubt(trust, since.columns, since.rows, since.match))
 
     @property
     def moved(self) -> float:
@@ -91,6 +107,12 @@ class Carried:
         if self.since is None:
             return self.known
         return Memory(move(self.known.scores, self.since), self.trust, self.known.seen_ms, self.moved)
+
+    @property
+    def painted_by(self) -> NDArray[np.float32]:
+        """The scores that labels are painted from, moved to the frame at hand, float32[h, w, C]."""
+        known = self.known.painted_by
+        return known if self.since is None else move(known, self.since)
 
     def best(self) -> NDArray[np.int16]:
         """The likeliest class of each cell, int16[h, w]; quicker than to move all beliefs, and rougher."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from anyscene.policy.stream_section import StreamSection
 from anyscene.streams.memory import SETTLED_DOUBT
@@ -25,8 +26,11 @@ class Situation:
     age_ms : since the newest frame that was looked at arrived. moved : how far the image moved since then, in
     widths of the frame. doubted : the share of trust that beliefs lack. entropy : of the beliefs after the
     last look, in nats. frames : how many came since the last look. income : CPU time that may be spent a
-    frame, on average. costs : of each action, float64[A]. offered : bool[A], actions that the credit pays
-    for; NOTHING always is one. Costs and income are in units of the finest look.
+    frame, on average. costs : of each action. offered : which actions the credit pays for; NOTHING always is
+    one. Costs and income are in units of the finest look.
+
+    All are plain numbers: in a call that follows a pause, the first use of numpy's machinery takes longer
+    than the decision.
     """
 
     age_ms: float
@@ -35,16 +39,16 @@ class Situation:
     entropy: float
     frames: int
     income: float
-    costs: NDArray[np.float64]
-    offered: NDArray[np.bool_]
+    costs: Sequence[float]
+    offered: Sequence[bool]
 
     @property
-    def features(self) -> NDArray[np.float64]:
-        """What Q̂ is a linear function of, float64[F], in the order of FEATURES."""
+    def features(self) -> tuple[float, ...]:
+        """What Q̂ is a linear function of, in the order of FEATURES."""
         way = min(self.moved, 1.0)
         age = min(self.age_ms / 1e3, 2.0) if way > 0 else 0.0  # what does not move does not age
         lacking = max(0.0, self.doubted - SETTLED_DOUBT)
-        return np.array([lacking, lacking**2, lacking * self.entropy, way, age])
+        return lacking, lacking**2, lacking * self.entropy, way, age
 
 
 class StreamPolicy(Protocol):
@@ -80,45 +84,44 @@ class DoubtThreshold:
         return self.look if situation.doubted > self.level and situation.offered[self.look] else NOTHING
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class LearnedStreamPolicy:
     """The action that saves most loss over the frames to come, less its price (D-NM).
 
-    pool : the looks to choose among. coefficients : float64[len(pool), F], Q̂(s, a) =
-    coefficients[a]·features(s), the loss that a look saves over the frames to come. prices : float64[P], from
-    low to high, the loss that the cost of a finest look must save. spends : float64[P], what the policy
-    spends a frame at each price, in finest looks, from much to little.
+    pool : the looks to choose among. coefficients : a row for each of them, Q̂(s, a) =
+    coefficients[a]·features(s), the loss that a look saves over the frames to come. prices : from low to
+    high, the loss that the cost of a finest look must save. spends : what the policy spends a frame at each
+    price, in finest looks, from much to little.
     """
 
     pool: tuple[int, ...]
-    coefficients: NDArray[np.float64]
-    prices: NDArray[np.float64]
-    spends: NDArray[np.float64]
+    coefficients: tuple[tuple[float, ...], ...]
+    prices: tuple[float, ...]
+    spends: tuple[float, ...]
 
     @classmethod
     def of_section(cls, section: StreamSection) -> LearnedStreamPolicy:
         """The policy that a model file holds."""
-        return cls(
-            section.pool, np.array(section.coefficients), np.array(section.prices), np.array(section.spends)
-        )
+        return cls(section.pool, section.coefficients, section.prices, section.spends)
 
     def to_section(self, looks: tuple[str, ...]) -> StreamSection:
         """The policy as a model file holds it, with the names of the looks."""
         return StreamSection(
             looks=looks,
             pool=self.pool,
-            coefficients=tuple(tuple(row) for row in self.coefficients.tolist()),
-            prices=tuple(self.prices.tolist()),
-            spends=tuple(self.spends.tolist()),
+            coefficients=self.coefficients,
+            prices=self.prices,
+            spends=self.spends,
         )
 
     def price(self, income: float) -> float:
         """The lowest price at which the policy spends no more than it may."""
-        return float(self.prices[min(int(np.sum(self.spends > income)), len(self.prices) - 1)])
+        return self.prices[min(sum(spent > income for spent in self.spends), len(self.prices) - 1)]
 
     def choose(self, situation: Situation) -> int:
         """Return the offered action of the largest gain."""
-        saved = self.coefficients @ situation.features
+        features = situation.features
+        saved = [sum(map(mul, row, features)) for row in self.coefficients]
         return best_look(self.pool, saved, self.price(situation.income), situation)
 
 
@@ -136,15 +139,15 @@ class RandomStreamPolicy:
         return int(self._random.choice(looks)) if looks_now else NOTHING
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class OraclePolicy:
     """The look that truly saves most, less its price; made for one moment, whose truth is known.
 
-    savings : float64[len(pool)], the loss that each look saves over the frames to come.
+    savings : the loss that each look saves over the frames to come.
     """
 
     pool: tuple[int, ...]
-    savings: NDArray[np.float64]
+    savings: Sequence[float]
     price: float
 
     def choose(self, situation: Situation) -> int:
@@ -152,9 +155,11 @@ class OraclePolicy:
         return best_look(self.pool, self.savings, self.price, situation)
 
 
-def best_look(pool: tuple[int, ...], savings: NDArray[np.float64], price: float, situation: Situation) -> int:
+def best_look(pool: Sequence[int], savings: Sequence[float], price: float, situation: Situation) -> int:
     """The offered look that saves most beyond its price; NOTHING where none does."""
-    looks = np.array(pool)
-    gains = np.where(situation.offered[looks], savings - price * situation.costs[looks], 0.0)
-    best = int(np.argmax(gains))
-    return pool[best] if gains[best] > 0 else NOTHING
+    best, most = NOTHING, 0.0
+    for look, saved in zip(pool, savings, strict=True):
+        gain = saved - price * situation.costs[look]
+        if situation.offered[look] and gain > most:
+            best, most = look, gain
+    return best

@@ -39,7 +39,10 @@ def labels_of(
 
 
 class Painter:
-    """Paints in the best way that fits: along outlines, or else by the shades of pixels alone."""
+    """Paints in the best way that fits: along outlines, or else by the shades of pixels alone.
+
+    What a look between calls has told was mixed along outlines there.
+    """
 
     def __init__(self) -> None:
         self._along_outlines, self._by_shades = Pace(1.0, MARGIN), Pace(0.3, MARGIN)
@@ -51,17 +54,16 @@ class Painter:
         sight: Sight,
         size: tuple[int, int],
         within_ms: float,
-        outlines: bool,
     ) -> NDArray[np.int16] | None:
         """Label every pixel as `labels_of` does; None if there is no time for it.
 
-        carried : is moved only if there is time. outlines : whether they are worth their time.
+        carried : is moved only if there is time.
         """
-        if outlines and self._along_outlines.fits(within_ms):
+        if carried.known.outlined is None and self._along_outlines.fits(within_ms):
             return _timed(self._along_outlines, lambda: labels_of(carried.memory.scores, frame, sight, size))
         if self._by_shades.fits(within_ms):
             return _timed(
-                self._by_shades, lambda: labels_of(carried.memory.scores, frame, sight, size, outlines=False)
+                self._by_shades, lambda: labels_of(carried.painted_by, frame, sight, size, outlines=False)
             )
         return None
 

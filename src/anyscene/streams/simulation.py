@@ -126,8 +126,8 @@ class Moment:
             entropy=self.carried.known.entropy,
             frames=self.frames,
             income=np.inf,
-            costs=self.costs,
-            offered=np.ones(len(self.costs), bool),
+            costs=self.costs.tolist(),
+            offered=[True] * len(self.costs),
         )
 
     @property

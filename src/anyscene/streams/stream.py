@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from dataclasses import replace
@@ -252,7 +253,7 @@ class Stream:
         """What the policy wants. Without a share of the core, it decides about looks in calls alone."""
         carried, finest_ms = self._scene.carried, self._costs_ms[-1]
         if self._cpu == 0:
-            income = np.inf
+            income = math.inf
             offered = [self._fits(look, arrival.clock) for look in range(len(self._looks))]
         else:
             income = self._cpu * self.interval_ms * EASE * self._credit.filled / finest_ms
@@ -264,17 +265,18 @@ class Stream:
             age_ms=arrival.at_ms - carried.known.seen_ms if carried else LONGEST_PAUSE_MS,
             moved=carried.moved if carried else 1.0,
             doubted=carried.doubt if carried else 1.0,
-            entropy=carried.known.entropy if carried else float(np.log(len(self._engine.classes))),
+            entropy=carried.known.entropy if carried else math.log(len(self._engine.classes)),
             frames=self._scene.frames,
             income=income,
-            costs=np.array([0.0, *self._costs_ms]) / finest_ms,
-            offered=np.array([True, *offered]),
+            costs=[0.0, *(cost / finest_ms for cost in self._costs_ms)],
+            offered=[True, *offered],
         )
         return self._policy.choose(situation)
 
     def _submit(self, arrival: Arrival, look: int) -> None:
         """Have a frame looked at until the next one comes."""
         looks, cost_ms, believed = self._looks, self._costs_ms[look], self._scene.carried
+        sight = arrival.sight
         kept = self._spares.copy_of(arrival.frame)  # whoever made it may write into it once it is labelled
         measure = self._follower.left_to_measure()
 
@@ -283,7 +285,7 @@ class Stream:
                 measure()
             seen = memory_of(looks.scores(kept, look), looks.trusts[look], arrival.at_ms)
             self._spares.give_back(kept)
-            known = merged(believed, seen)
+            known = merged(believed, seen).along_outlines(sight)
             _ = known.entropy, known.best  # so that no call has to compute them
             return known
 
@@ -306,14 +308,9 @@ class Stream:
         return self._labeled(labels, beliefs, arrival, carried.known.seen_ms)
 
     def _painted(self, carried: Carried, sight: Sight, arrival: Arrival) -> NDArray[np.int16]:
-        """Labels of all pixels; those of whole cells if there is no time for more.
-
-        Outlines are followed where looks at every frame can be paid for; otherwise looks are worth more.
-        """
+        """Labels of all pixels; those of whole cells if there is no time for more."""
         size = arrival.image.shape[0], arrival.image.shape[1]
-        outlines = self._cpu == 0 or self._cpu * self.interval_ms > self._costs_ms[-1]
-        left_ms = self._left_ms(arrival.clock)
-        labels = self._painter.labels(carried, arrival.frame, sight, size, left_ms, outlines)
+        labels = self._painter.labels(carried, arrival.frame, sight, size, self._left_ms(arrival.clock))
         return repeat_cells(carried.best(), size) if labels is None else labels
 
     def _labeled(
