@@ -1,8 +1,10 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.server.asks import FIRST, LAST, USUAL, Refusal, form_from, picture_from, wish_from
+from anyscene.server.asks import FIRST, LAST, MOST_PARTS, USUAL, Refusal, form_from, picture_from, wish_from
 from tests.server.conftest import packed
 
 MODELS = {"small": {}, "other": {}}
@@ -109,12 +111,40 @@ def test_forms_carry_a_picture_and_fields(data, budget):
         form([(f"n{n}", b"") for n in range(40)]),
         (form([])[0], form([("image", b"abc")])[1][:40]),
         (form([])[0], b"\xff" * 100),
+        (form([])[0], b"--xyz"),
+        (form([])[0], b"--xyz\r\nno end of the head"),
+        (form([])[0], b"x" + form([("image", b"abc")])[1]),
+        (f"multipart/form-data; boundary={'x' * 300}", form([("image", b"abc")])[1]),
     ],
 )
 def test_damaged_forms_are_refused(kind, body):
     with pytest.raises(Refusal) as refused:
         form_from(kind, body)
     assert refused.value.status == 400
+
+
+@pytest.mark.parametrize("almost", [b"\r\n--xyz\r", b"\r\n--xy", b"\r\n"])
+def test_a_form_of_what_looks_like_boundaries_takes_no_seconds(almost):
+    head = b"--xyz\r\ncontent-disposition: form-data; name=image\r\n\r\n"
+    body = head + almost * (2**25 // len(almost))
+    begun = time.process_time()
+    with pytest.raises(Refusal):
+        form_from("multipart/form-data; boundary=xyz", body)
+    assert time.process_time() - begun < 1.5
+
+
+def test_a_form_has_a_bounded_number_of_parts():
+    fields = [(f"n{number}", b"") for number in range(MOST_PARTS - 1)]
+    assert form_from(*form([("image", b"abc"), *fields]))[0] == b"abc"
+    with pytest.raises(Refusal, match="more than"):
+        form_from(*form([("image", b"abc"), *fields, ("one more", b"")]))
+
+
+@pytest.mark.parametrize("field", ["model", "clock", "format", "budget", "until", "priority", "x" * 5000])
+def test_a_refusal_does_not_repeat_all_that_was_sent(field):
+    with pytest.raises(Refusal) as refused:
+        wish({field: "x" * 5000})
+    assert len(refused.value.message) < 300
 
 
 def test_pictures_are_judged_by_their_first_bytes(scene):

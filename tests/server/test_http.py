@@ -1,3 +1,4 @@
+import asyncio
 import json
 import re
 import time
@@ -11,6 +12,7 @@ from PIL import Image
 from anyscene.server.asks import FIELDS
 from anyscene.server.config import Settings
 from anyscene.server.page_files import page_files
+from anyscene.server.routes import counted
 from anyscene.server.running import make_app
 from anyscene.server.service import Service
 from tests.server.conftest import packed, wait_for
@@ -163,6 +165,18 @@ def test_every_answer_has_the_security_headers(client, photo):
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert "server" not in answer.headers
         assert "access-control-allow-origin" not in answer.headers
+
+
+def test_a_defect_of_ours_is_told_to_who_runs_the_server_and_not_to_the_client(model_file, capfd):
+    async def broken(_):
+        raise LookupError("a secret")
+
+    service = Service(Settings({"small": model_file}))
+    answer = asyncio.run(counted(service, "/broken", broken)(None))
+    assert answer.status_code == 500
+    assert b"secret" not in answer.body
+    assert "a secret" in capfd.readouterr().err
+    assert b'requests_total{route="/broken",status="500"} 1.0' in service.metrics.text()
 
 
 def test_what_is_not_there_is_told_as_json(client):

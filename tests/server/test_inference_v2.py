@@ -17,6 +17,9 @@ def client(server):
     opened.close()
 
 
+ONE_PIXEL = b'{"inputs": [{"name": "image", "datatype": "UINT8", "shape": [1, 1, 3], "data": [1, 2, 3]}]}'
+
+
 def image_input(image):
     given = httpclient.InferInput("image", list(image.shape), "UINT8")
     given.set_data_from_numpy(image)
@@ -94,9 +97,22 @@ def test_wrong_tensors_are_told(client, server, scene):
         b'{"inputs": [{"name": "image", "datatype": "UINT8", "shape": [99999, 99999, 3], "data": []}]}',
         b'{"inputs": [{"name": "image", "datatype": "UINT8", "shape": [1, 1, 3], "data": [1, 2, 3]}], '
         b'"parameters": {"priority": "x"}}',
+        ONE_PIXEL.replace(b"[1, 1, 3]", b"[1, Infinity, 3]"),
+        ONE_PIXEL.replace(b'"data"', b'"parameters": {"binary_data_size": Infinity}, "data"'),
+        ONE_PIXEL[:-1] + b', "parameters": {"timeout": 1' + b"0" * 400 + b"}}",
+        ONE_PIXEL[:-1] + rb', "parameters": {"priority": "\ud800"}}',
+        ONE_PIXEL[:-1] + rb', "outputs": [{"name": "\ud800"}]}',
     ],
 )
 def test_hostile_bodies_are_refused(server, body):
     answer = httpx.post(f"{server.url}/v2/models/small/infer", content=body)
     assert answer.status_code in (400, 413)
+    assert "error" in answer.json()
+
+
+@pytest.mark.parametrize("length", ["²", "9" * 5000, "-1", "0x10", "7"])
+def test_a_wrong_length_of_the_json_is_refused(server, length):
+    headers = {"inference-header-content-length": length.encode("latin-1")}
+    answer = httpx.post(f"{server.url}/v2/models/small/infer", content=ONE_PIXEL, headers=headers)
+    assert answer.status_code == 400
     assert "error" in answer.json()

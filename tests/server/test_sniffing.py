@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyscene.server.sniffing import claim_of, scans_of
+from anyscene.server.sniffing import MOST_SEGMENTS, claim_of, scans_of
 from tests.server.conftest import packed
 
 sides = st.integers(1, 300)
@@ -42,6 +42,13 @@ def test_whatever_comes_there_is_a_claim_or_none(kind, cut, noise):
 @given(st.binary(max_size=200))
 def test_noise_is_no_picture(data):
     assert claim_of(b"\x00" + data) is None
+
+
+@pytest.mark.parametrize("piece", [b"\xff", b"\xff\xe0\x00\x02"])
+def test_a_jpeg_of_endless_metadata_is_not_read_through(piece):
+    data = packed(np.zeros((9, 9, 3), np.uint8), "JPEG")
+    assert claim_of(data[:2] + 100 * piece + data[2:]) == ("jpeg", 9, 9)
+    assert claim_of(data[:2] + MOST_SEGMENTS * piece + data[2:]) is None
 
 
 def test_scans_are_counted():

@@ -7,6 +7,7 @@ them, or inside of the JSON if they are small.
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from dataclasses import dataclass
 from typing import Any
@@ -128,7 +129,7 @@ def _understand(request: Request, body: bytes, model: str, service: Service) -> 
         outputs = _outputs(header, parameters)
         size = given.get("parameters", {}).get("binary_data_size")
         data = tail[: int(size)] if size is not None else _flat(given["data"])
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         raise Refusal(
             400, "wrong", "an inference request has one input with name, datatype, shape and data"
         ) from None
@@ -158,7 +159,7 @@ def _understand(request: Request, body: bytes, model: str, service: Service) -> 
 def _split(request: Request, body: bytes) -> tuple[dict[str, Any], bytes]:
     """The JSON of a request, and the binary data after it."""
     length = request.headers.get(HEADER_LENGTH, str(len(body)))
-    if not length.isdigit() or int(length) > len(body):
+    if not re.fullmatch(r"[0-9]{1,9}", length) or int(length) > len(body):
         raise Refusal(400, "wrong", "Inference-Header-Content-Length is the length of the JSON in the body")
     if int(length) > MOST_JSON_BYTES:
         raise Refusal(
@@ -203,7 +204,7 @@ def _wish(request: Request, parameters: dict[str, Any], model: str, service: Ser
     if parameters.get("timeout"):
         try:
             budgets.append(checked_budget(float(parameters["timeout"]) / 1e3))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise Refusal(400, "wrong", "timeout is a number of microseconds") from None
     priority = priority_of(parameters.get("priority", 0))
     return Wish(model, min(budgets, default=None), priority=priority, answer="tensor")

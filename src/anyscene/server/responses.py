@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 from starlette.responses import JSONResponse, Response
 
@@ -24,6 +25,12 @@ def refusal_response(refusal: Refusal) -> Response:
         headers["connection"] = "close"  # what is left of the body is not read
     body = {"error": refusal.message, "reason": refusal.reason}
     return JSONResponse(body, refusal.status, headers)
+
+
+def failed_response(error: Exception) -> Response:
+    """A defect of ours: told to whoever runs the server, not to the client."""
+    print(f"anyscene: a request failed: {error!r}", file=sys.stderr, flush=True)
+    return refusal_response(Refusal(500, "failed", "the server failed on this request"))
 
 
 def answer_headers(answer: Answer, is_met: bool | None) -> dict[str, str]:

@@ -17,7 +17,7 @@ from anyscene.server.asks import Refusal, fields_from, form_from, picture_from, 
 from anyscene.server.bodies import body_of
 from anyscene.server.http_protocol import TRANSPORT
 from anyscene.server.page_files import page_files
-from anyscene.server.responses import label_response, refusal_response
+from anyscene.server.responses import failed_response, label_response, refusal_response
 from anyscene.server.service import Answer, Service
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -69,7 +69,7 @@ def _file_route(path: str, file: Path, media: str) -> Route:
 
 
 def counted(service: Service, route: str, handler: Handler) -> Handler:
-    """Wrap a handler: its requests are counted, and a Refusal becomes a response."""
+    """Wrap a handler: its requests are counted, and whatever it raises becomes a response."""
 
     async def handle(request: Request) -> Response:
         try:
@@ -77,6 +77,9 @@ def counted(service: Service, route: str, handler: Handler) -> Handler:
         except Refusal as refusal:
             service.metrics.note_refused(refusal.reason)
             response = refusal_response(refusal)
+        except Exception as error:
+            service.metrics.note_refused("failed")
+            response = failed_response(error)
         service.metrics.requests.labels(route, response.status_code).inc()
         return response
 

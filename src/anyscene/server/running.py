@@ -26,7 +26,7 @@ from anyscene.server.config import Settings
 from anyscene.server.http_protocol import http_class, live_class
 from anyscene.server.live import LiveEndpoint
 from anyscene.server.page_files import page_files
-from anyscene.server.responses import refusal_response
+from anyscene.server.responses import failed_response, refusal_response
 from anyscene.server.security import Security
 from anyscene.server.service import Service
 from anyscene.server.turns import take_short_turns
@@ -54,7 +54,7 @@ async def _plain(_: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    return refusal_response(Refusal(500, "failed", "the server failed on this request"))
+    return failed_response(error)
 
 
 def bind(settings: Settings) -> socket.socket:

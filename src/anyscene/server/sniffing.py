@@ -12,6 +12,9 @@ from typing import NamedTuple
 HEAD_BYTES = 256 * 1024
 """A JPEG's size comes after its metadata, a thumbnail among it; further in nobody looks for it."""
 
+MOST_SEGMENTS = 1000
+"""Pieces of a JPEG's metadata; usual files have some dozens, and each takes time of the listening process."""
+
 MOST_SCANS = 64
 """Progressive JPEGs have about ten scans of the picture; thousands of them make a small file take minutes."""
 
@@ -55,8 +58,8 @@ def scans_of(data: bytes) -> int:
 
 def _jpeg(data: bytes) -> Claim | None:
     place = 2
-    while place + 9 <= min(len(data), HEAD_BYTES):
-        if data[place] != 0xFF:
+    for _ in range(MOST_SEGMENTS):
+        if place + 9 > min(len(data), HEAD_BYTES) or data[place] != 0xFF:
             return None
         marker = data[place + 1]
         if marker == 0xFF:  # filler
