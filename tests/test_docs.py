@@ -5,13 +5,18 @@ import json
 import os
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
+from typer.main import get_command
 
+import anyscene
+from anyscene.apps.main import app
 from anyscene.engine.loading import shipped_models
 from anyscene.engine.windows import PANORAMA
 from anyscene.familiarity import WARNING
@@ -40,6 +45,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}:{ROOT}")  # pages speak from the repository's root
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    Image.fromarray(anyscene.data.open("streets:1").split("all")[0].image).save(tmp_path / "street.jpg")
     namespace = {}  # the Python blocks of a page build on one another
     for language, code in runnable_blocks(page.read_text()):
         if language == "sh":
@@ -47,6 +53,28 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
             assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
         else:
             exec(compile(code, str(page), "exec"), namespace)
+
+
+def commands_by_hand(text: str) -> list[list[str]]:
+    """The words after `anyscene` of each command in blocks of shell that are not run here."""
+    blocks = [
+        code for language, marks, code in BLOCK.findall(text) if (language, marks) == ("sh", " by-hand")
+    ]
+    lines = [
+        shlex.split(line, comments=True) for code in blocks for line in code.replace("\\\n", " ").splitlines()
+    ]
+    return [words[1:] for words in lines if words[:1] == ["anyscene"]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_that_are_not_run_have_the_options_that_a_page_gives_them(page):
+    for words in commands_by_hand(page.read_text()):
+        command, rest = get_command(app), list(words)
+        while rest and rest[0] in getattr(command, "commands", {}):
+            command = command.commands[rest.pop(0)]
+        assert not hasattr(command, "commands") or rest == ["--version"], words
+        known = {"-", *(option for parameter in command.params for option in parameter.opts)}
+        assert [word for word in rest if word.startswith("-") and word not in known] == [], words
 
 
 @pytest.mark.parametrize("page", PAGES + NOTES, ids=lambda page: page.name)
@@ -144,3 +172,5 @@ def test_which_blocks_are_run(monkeypatch):
     blocks = [("sh", "a"), ("sh by-hand", "b"), ("json", "c"), ("python", "ANYSCENE_DATA"), ("python", "e")]
     text = "\n".join(f"```{mark}\n{code}\n```" for mark, code in blocks)
     assert runnable_blocks(text) == [("sh", "a\n"), ("python", "e\n")]
+    by_hand = "```sh by-hand\nanyscene label 'a b' \\\n  --redo  # again\nls\n```\n"
+    assert commands_by_hand(by_hand + by_hand.replace(" by-hand", "")) == [["label", "a b", "--redo"]]
