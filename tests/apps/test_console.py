@@ -60,6 +60,14 @@ def test_numbers_that_json_lacks_are_refused():
         console.emit_json({"value": float("nan")}, "-")
 
 
+def test_a_stage_is_a_line_with_its_note_if_it_has_one(capsys):
+    with console.Stages() as stages:
+        stages("reading", 1, 1, "")
+        stages("features", 1, 2, "left out: it is not done")
+        stages("features", 2, 2, "color")
+    assert capsys.readouterr().err == "reading 1/1\nfeatures 2/2: color\n"
+
+
 EVIL = "\x1b]52;c;aGk=\x07\x9b2J\u202eexe.\udcff"
 
 

@@ -37,6 +37,11 @@ def test_check_says_in_words_what_a_sound_data_set_holds(spec):
     assert done.stdout.endswith("no problems\n")
 
 
+def test_a_single_scene_is_told_as_one(tmp_path):
+    folder(tmp_path / "one", IDS[:1])
+    assert "1 scene (" in run("data", "check", f"folder:{tmp_path / 'one'}").stdout
+
+
 def test_check_names_each_problem_in_a_line_of_its_own_and_exits_with_1(spec, tmp_path):
     (tmp_path / "own" / "labels" / "scene3.png").unlink()
     (tmp_path / "own" / "images" / "scene4.jpg").write_bytes(b"")

@@ -16,6 +16,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+from anyscene.apps.label_report import _seen
 from anyscene.apps.main import app
 from anyscene.apps.sources import find_sources, listed_paths
 from anyscene.data import runs
@@ -302,6 +303,10 @@ def test_one_photo_says_where_its_labels_are_and_what_is_seen(label, photos, tmp
     assert "%, " in said
     again = label(photos / "a.png").output.replace("\n", "")
     assert f"{tmp_path / 'out/a.png'}, labelled before; --redo labels it again" in again
+
+
+def test_classes_that_would_be_told_as_nothing_are_left_out():
+    assert _seen({"road": 0.9996, "car": 0.0004}) == "road 100.0%"
 
 
 def test_where_nothing_can_be_kept_notes_say_so_and_labels_are_made(photos, model_file, tmp_path):

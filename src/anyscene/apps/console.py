@@ -171,7 +171,8 @@ class Stages:
             self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
         self._bars.update(self._tasks[stage], completed=done, total=total, note=note)  # type: ignore[arg-type]
         if not self._terminal and (done == total or stage.startswith(("policy", "sequence", "static"))):
-            typer.echo(printable(f"{stage} {done}/{total}: {note}"), err=True)
+            told = f"{stage} {done}/{total}: {note}" if note else f"{stage} {done}/{total}"
+            typer.echo(printable(told), err=True)
 
 
 def run_commands(app: typer.Typer) -> None:

@@ -86,7 +86,8 @@ def _open(spec: str) -> DataSet:
 def _report(found: Check, screen: Console) -> None:
     """Print a check for people to read."""
     counts = ", ".join(f"{split} {count}" for split, count in found.splits.items())
-    lines = [f"{found.name}: {found.splits['all']} scenes ({counts})"]
+    total = found.splits["all"]
+    lines = [f"{found.name}: {total} scene{'s' * (total != 1)} ({counts})"]
     sizes = [f"{count} of {width}x{height}" for (width, height), count in found.sizes.items()]
     if len(sizes) > SIZES_SHOWN:
         sizes = [*sizes[:SIZES_SHOWN], f"and {len(sizes) - SIZES_SHOWN} more sizes"]

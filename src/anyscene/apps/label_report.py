@@ -31,6 +31,9 @@ NAMES = {
     "priors": "no time to look at",
 }
 
+LEAST_SHARE = 0.0005
+"""A class with less of the pixels would be told as 0.0 %; its record has it all the same."""
+
 
 def report(done: Sequence[Done], found: Found, output: Path, json: str | None) -> bool:
     """Show what was done, and what was not and why; tell whether everything was labelled."""
@@ -123,7 +126,7 @@ def _mean_shares(records: Sequence[Record]) -> dict[str, float]:
 
 def _seen(shares: Mapping[str, float]) -> str:
     ordered = sorted(shares.items(), key=lambda one: -one[1])
-    return ", ".join(f"{name} {share:.1%}" for name, share in ordered) or "nothing"
+    return ", ".join(f"{name} {share:.1%}" for name, share in ordered if share >= LEAST_SHARE) or "nothing"
 
 
 def _grouped(problems: Sequence[Record]) -> list[str]:
