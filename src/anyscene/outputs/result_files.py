@@ -24,6 +24,9 @@ SUFFIXES = {
 }
 """What may be written beside the ids, and how its files end."""
 
+PICTURE_COMPRESSION = 2
+"""zlib's level for pictures to look at: higher ones take several times as long, and save few bytes."""
+
 
 def needs_confidence(extras: Sequence[str]) -> bool:
     """Tell whether some of the files say how sure the labels are."""
@@ -53,5 +56,5 @@ def json_bytes(document: Mapping[str, Any]) -> bytes:
 
 def _png(picture: NDArray[np.uint8]) -> bytes:
     packed = io.BytesIO()
-    Image.fromarray(picture).save(packed, "PNG", **picture_mark("PNG"))
+    Image.fromarray(picture).save(packed, "PNG", compress_level=PICTURE_COMPRESSION, **picture_mark("PNG"))
     return packed.getvalue()
