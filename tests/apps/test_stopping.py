@@ -199,3 +199,25 @@ def test_a_live_stream_stops_at_once_and_keeps_what_was_labelled(streets, model_
     assert not session_of(process)
     assert len(list(read_frames(shown))) >= 3
     assert all(Image.open(path).size == (120, 90) for path in out.glob("*.png"))
+
+
+@pytest.mark.parametrize("raised", ["RuntimeError", "anyscene.errors.ModelError", "SystemExit"])
+def test_an_error_that_a_library_makes_of_a_signal_is_a_stop(raised):
+    program = f"""
+import os, signal, time
+import typer
+import anyscene.errors
+from anyscene.apps.console import run_commands
+app = typer.Typer()
+@app.command()
+def work():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+    except KeyboardInterrupt:
+        raise {raised}("what came of it") from None
+run_commands(app)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 128 + signal.SIGTERM
+    assert ended.stderr == "stopped\n"

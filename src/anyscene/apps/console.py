@@ -195,9 +195,11 @@ def run_commands(app: typer.Typer) -> None:
         end_if_stopped()
         raise
     except AnysceneError as error:
+        end_if_stopped()  # it may come of the stop
         _tell(str(error))
         sys.exit(2)
     except Exception as error:
+        end_if_stopped()  # a library may have made another error of the stop
         if isinstance(error, OSError) and error.errno in DISK_FAULTS:  # of a library, such as numba's cache
             place = f" at {error.filename}" if error.filename else ""
             _tell(f"a file cannot be written{place}: {error.strerror}; make room, and run the command again")
