@@ -1,10 +1,12 @@
 import json
 import socket as sockets
+from contextlib import suppress
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from anyscene.server.config import Limits
 from tests.server.conftest import TOKEN, wait_for
 
 
@@ -84,6 +86,15 @@ def test_text_and_sudden_ends_harm_nobody(server, photo):
         socket.send(photo)
         socket.socket.shutdown(sockets.SHUT_RDWR)
     wait_for(lambda: server.metric("anyscene_live_streams") == before)
+
+
+def test_a_frame_that_is_too_large_ends_its_stream(server, photo):
+    with live(server) as socket:
+        with suppress(ConnectionClosed):  # it may be closed while we are still sending
+            socket.send(photo + bytes(Limits().frame_bytes))
+        with pytest.raises(ConnectionClosed):
+            socket.recv(timeout=60)
+        assert socket.close_code == 1009  # too big
 
 
 def test_streams_are_bounded(guarded, photo):

@@ -1,6 +1,9 @@
 import asyncio
+import gc
 import math
 import time
+import weakref
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -74,3 +77,42 @@ def test_a_busy_server_gives_first_labels_where_there_is_no_time_for_a_look():
 def test_a_request_is_refused_where_not_even_first_labels_can_be_there_in_time():
     with pytest.raises(Refusal, match="no labels can be there within 102 ms"):
         admitted(102.0, 100.0)
+
+
+WISH = Wish("small")
+LABELS = {
+    "received": 0.0,
+    "stages": {"decode": 1.0, "label": 1.0, "encode": 1.0},
+    "pixels": 1000,
+    "plan": [],
+    "steps": [],
+    "budget_ms": None,
+}
+REFUSAL = {"error": "this is no picture", "status": 400, "reason": "wrong"}
+
+
+@pytest.mark.parametrize("reply", [LABELS, REFUSAL])
+def test_a_picture_is_gone_when_its_answer_is(reply):
+    async def ask():
+        service = Service(Settings({"small": Path("small.anyscene")}))
+        service.links = [link := busy_for(0.0)]
+        link.job, link.sent_at = None, 0.0
+        link.send = lambda job, *_: setattr(link, "job", job)
+        picture = Picture(b"abc", "png", 1000, 1)
+        kept = weakref.ref(picture)
+        asking = asyncio.create_task(service.label(WISH, picture, time.perf_counter(), lambda: False))
+        del picture
+        await asyncio.sleep(0)
+        assert link.job is not None
+        service._on_reply(link, reply, b"labels")
+        with suppress(Refusal):
+            assert (await asking).body == b"labels"
+        del asking
+        await asyncio.sleep(0)
+        return kept()
+
+    gc.disable()  # cycles would keep it until a collection, and pictures may be large
+    try:
+        assert asyncio.run(ask()) is None
+    finally:
+        gc.enable()

@@ -16,6 +16,7 @@ class Limits:
     """What a request, and all of them together, may take.
 
     body_bytes : the largest request body.
+    frame_bytes : the largest frame of a live stream.
     pixels : the largest picture, judged by its header before it is decoded.
     header_seconds : the time for the head of a request to arrive, and for a TLS handshake.
     body_seconds : the time for a body to arrive.
@@ -28,6 +29,7 @@ class Limits:
     """
 
     body_bytes: int = 32 * MEBI
+    frame_bytes: int = 8 * MEBI
     pixels: int = 50_000_000
     header_seconds: float = 10.0
     body_seconds: float = 20.0

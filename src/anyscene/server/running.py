@@ -120,7 +120,7 @@ def _uvicorn_config(settings: Settings, service: Service) -> uvicorn.Config:
         make_app(service),
         http=http_class(limits),
         ws=live_class(limits),
-        ws_max_size=limits.body_bytes,
+        ws_max_size=limits.frame_bytes,
         ws_max_queue=2,
         ws_per_message_deflate=False,
         lifespan="off",
