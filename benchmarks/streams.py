@@ -90,7 +90,7 @@ def run(request: Request) -> Iterator[Figure]:
     full_ms, fresh = _fresh(engine, looks, scenes)
     yield from _budgets(engine, scenes, fresh, full_ms)
     stills = _stills(data.split("train"))
-    yield from _still_camera(engine, looks, stills[0], full_ms)
+    yield from _still_camera(engine, looks, stills)
     yield _cuts(engine, stills)
 
 
@@ -202,30 +202,38 @@ def _budgets(
     )
 
 
-def _still_camera(engine: StreamingEngine, looks: Looks, still: Scene, full_ms: float) -> Iterator[Figure]:
-    path = camera_path("still", 0.0, 60, np.random.default_rng(0))
-    frames = list(PathFrames(still, path, 0))
+def _still_camera(engine: StreamingEngine, looks: Looks, stills: Sequence[Scene]) -> Iterator[Figure]:
+    """A camera that stands before one still after the other, after the first second of each."""
     classes = len(engine.classes)
-    full = Shown(classes)
-    for scene in frames[15:]:
-        assert scene.truth is not None
-        full.add(_full_run(looks, scene.image), scene.truth)
-    small_ms = _fresh(engine, looks, frames[:15])[0]
-    with engine.live(3.0) as live:
-        _play(live, frames[:15], classes)
-        before = live.status
-        spent = live.spent.calls_ms + live.spent.looks_ms
-        rest = _play(live, frames[15:], classes)
-        after_ms = (live.spent.calls_ms + live.spent.looks_ms - spent) / len(frames[15:])
-    parts = {"looks": live.status.looks - before.looks, "full run ms": small_ms, "of CamVid's": full_ms}
+    full, shown = Shown(classes), Shown(classes)
+    times_ms, spent_ms, looked = [], 0.0, 0
+    for number, still in enumerate(stills):
+        path = camera_path("still", 0.0, 60, np.random.default_rng(number))
+        frames = list(PathFrames(still, path, number))
+        alone, full_ms = Shown(classes), _fresh(engine, looks, frames[:15])[0]
+        for scene in frames[15:]:
+            assert scene.truth is not None
+            alone.add(_full_run(looks, scene.image), scene.truth)
+        with engine.live(3.0) as live:
+            _play(live, frames[:15], classes)
+            before = live.spent
+            rest = _play(live, frames[15:], classes)
+            after = live.spent
+        full.counts += alone.counts
+        shown.counts += rest.shown.counts
+        times_ms.append(full_ms)
+        spent_ms += after.calls_ms + after.looks_ms - before.calls_ms - before.looks_ms
+        looked += after.looks - before.looks
+    a_frame_ms = spent_ms / (45 * len(stills))
+    parts = {"looks": looked, "full run ms": float(np.mean(times_ms)), "frames": 45 * len(stills)}
     yield Figure(
         "still camera: CPU after a second, of a full run",
         Bar("at most", 0.05),
-        after_ms / small_ms,
+        a_frame_ms / float(np.mean(times_ms)),
         "",
         parts,
     )
-    gain = rest.shown.pixel - full.pixel
+    gain = shown.pixel - full.pixel
     yield Figure("still camera: pixel against full runs", Bar("at least", 0.0), gain, "points")
 
 

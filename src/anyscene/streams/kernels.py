@@ -14,16 +14,21 @@ def differ(before: NDArray[np.uint8], after: NDArray[np.uint8], least: float) ->
     before, after : uint8[h, w], at least two rows and columns. Beyond the border cells are mirrored.
     """
     height, width = after.shape
+    sums = np.empty(width + 2, np.int32)  # of three rows, with a mirrored column at either end
     for y in range(height):
+        above, below = abs(y - 1), height - 2 if y + 1 == height else y + 1
         for x in range(width):
-            total = 0.0
-            for i in range(y - 1, y + 2):
-                row = height - 2 if i == height else abs(i)
-                for j in range(x - 1, x + 2):
-                    column = width - 2 if j == width else abs(j)
-                    total += abs(float(before[row, column]) - float(after[row, column]))
-            if total >= 9 * least:
-                return True
+            sums[x + 1] = (
+                abs(np.int32(before[above, x]) - np.int32(after[above, x]))
+                + abs(np.int32(before[y, x]) - np.int32(after[y, x]))
+                + abs(np.int32(before[below, x]) - np.int32(after[below, x]))
+            )
+        sums[0], sums[width + 1] = sums[2], sums[width - 1]
+        most = np.int32(0)
+        for x in range(width):
+            most = max(most, sums[x] + sums[x + 1] + sums[x + 2])
+        if most >= 9 * least:
+            return True
     return False
 
 
