@@ -51,7 +51,11 @@ def test_too_many_members_and_what_is_no_file_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"[1]", b"{", b"[" * 10**6, b" " * (LARGEST_MANIFEST + 1), b"\xff", b'"text"']
+    "text",
+    [
+        *(b"", b"[1]", b"{", b"[" * 10**6, b" " * (LARGEST_MANIFEST + 1), b"\xff", b'"text"'),
+        *(b'{"a": NaN}', b'{"a": [-Infinity]}', b'{"a": 1e999}'),
+    ],
 )
 def test_a_manifest_that_is_no_document_is_refused(tmp_path, text):
     with pytest.raises(ModelError, match=MANIFEST):

@@ -53,6 +53,7 @@ def read_manifest(path: Path, members: dict[str, bytes], kind: str) -> dict[str,
     try:
         text = members[MANIFEST]
         document = json.loads(text) if len(text) <= LARGEST_MANIFEST else None
+        json.dumps(document, allow_nan=False)  # infinite numbers are no JSON: who shows them would fail
     except (KeyError, ValueError, RecursionError) as error:
         raise ModelError(
             f"{path} is not {_article(kind)}: its {MANIFEST} is missing or unreadable"

@@ -191,6 +191,7 @@ ATTACKS: dict[str, Attack] = {
     "names that command a terminal": with_values(classes=[f"\x1b]52;c;aGk=\x07{k}" for k in range(11)]),
     "a version that commands a terminal": with_values(schema_version="\x1b[2J"),
     "a record of nonsense": with_values(record={"temperature": "hot", "held out": 5}),
+    "a record of endless numbers": with_values(record={"config": {"steps": float("inf")}}),
     "a temperature of nothing": with_values(record={"temperature": 0}),
     "held-out figures of nonsense": with_values(record={"held out": {"D-NM": {"x": "y"}}}),
     "actions that are none": with_values(actions=[[7, 0, 0]] * 48),
