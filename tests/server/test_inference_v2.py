@@ -1,8 +1,18 @@
 """The Open Inference Protocol, with Triton's own client."""
 
+import json
+from contextlib import suppress
+from types import SimpleNamespace
+
 import httpx
 import numpy as np
 import pytest
+
+from anyscene.server.asks import Refusal
+from anyscene.server.config import Settings
+from anyscene.server.inference_v2 import _understand
+from anyscene.server.service import Service
+from tests.hostile.mutators import ODD_VALUES
 
 httpclient = pytest.importorskip("tritonclient.http", reason="tritonclient[http] is not installed")
 from tritonclient.utils import InferenceServerException  # noqa: E402
@@ -108,6 +118,24 @@ def test_hostile_bodies_are_refused(server, body):
     answer = httpx.post(f"{server.url}/v2/models/small/infer", content=body)
     assert answer.status_code in (400, 413)
     assert "error" in answer.json()
+
+
+def test_whatever_is_asked_is_understood_or_refused(model_file):
+    service = Service(Settings({"small": model_file}))
+    service.models = {"small": {}}
+    values = (*ODD_VALUES, "\ud800", 10**400, [[[]]], {"binary_data_size": float("inf")})
+    random = np.random.default_rng(0)
+    for _ in range(3000):
+        pixel = {"name": "image", "datatype": "UINT8", "shape": [1, 1, 3], "data": [1, 2, 3]}
+        outputs = [{"name": "labels", "parameters": {"binary_data": True}}]
+        asked = {"id": "1", "parameters": {"timeout": 9, "priority": 1}, "outputs": outputs}
+        parts = [pixel, pixel["shape"], asked, asked["parameters"], outputs[0], outputs[0]["parameters"]]
+        part = parts[random.integers(len(parts))]
+        keys = list(part) if isinstance(part, dict) else range(len(part))
+        part[keys[random.integers(len(keys))]] = values[random.integers(len(values))]
+        document = json.dumps({**asked, "inputs": [pixel]}).encode()
+        with suppress(Refusal):
+            _understand(SimpleNamespace(headers={}), document, "small", service)
 
 
 @pytest.mark.parametrize("length", ["²", "9" * 5000, "-1", "0x10", "7"])
