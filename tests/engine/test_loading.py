@@ -2,17 +2,19 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from anyscene.engine.loading import bank_of, columns_read, find_model, load
+from anyscene.engine.loading import bank_of, columns_read, find_model, load, without_a_limit
 from anyscene.features import View
 from anyscene.features.hypercolumn.ladder import ladder
 from anyscene.features.hypercolumn.network import head_from_arrays
 from anyscene.features.hypercolumn.rung import NETWORK, Rung, rungs_among
 from anyscene.modelfile import load_model
+from anyscene.policy.policies import LearnedPolicy, LinearQ, StaticPolicy
 
 RUNG = Rung(0.267)
 
@@ -38,6 +40,22 @@ def test_what_is_read_stays_the_same(trained):
     view = View(np.random.default_rng(0).integers(0, 256, (96, 128, 3), dtype=np.uint8))
     maps = [rung.extract(view) for rung in (short, whole)]
     np.testing.assert_allclose(maps[0], maps[1][..., : short.channels], atol=1e-4)
+
+
+def test_without_a_limit_a_policy_that_ends_lower_than_a_sequence_gives_way_to_the_last_plan(model_file):
+    small = load_model(model_file)
+    last = small.plans[-1]
+    learned = LearnedPolicy(LinearQ(np.zeros(1), np.zeros(1), np.zeros((1, 1))))
+
+    def chooses(policy, own, static):
+        ends = {"D-NM": own, "S-M": static}
+        held_out = {name: {"final accuracy": end, "final cost in ms": 9.0} for name, end in ends.items()}
+        return without_a_limit(replace(small, policies={"D-NM": policy}, record={"held out": held_out}))
+
+    assert chooses(learned, 0.9, 0.902) == (StaticPolicy(last.actions), last.cost[-1])
+    assert chooses(learned, 0.9, 0.9005) == (learned, 9.0)
+    assert chooses(StaticPolicy((0,)), 0.9, 0.902) == (StaticPolicy((0,)), 9.0)
+    assert without_a_limit(replace(small, policies={"D-NM": learned}, record={})) == (learned, None)
 
 
 FIRST_PICTURE = """

@@ -12,7 +12,7 @@ from anyscene.data import DataSet
 from anyscene.data import open as open_data
 from anyscene.engine import Engine
 from anyscene.engine.learned import Learned
-from anyscene.engine.loading import bank_of, learned_from
+from anyscene.engine.loading import POLICY, bank_of, learned_from
 from anyscene.engine.ready import known_or_measured
 from anyscene.evaluation.anytime_traces import loss_weight, policy_for, trace_by_clock, trace_by_costs
 from anyscene.evaluation.baseline_traces import trace_baseline, trace_baseline_by_clock
@@ -108,6 +108,6 @@ class ImageTracer:
         """What steps take on this machine; all that compiles or allocates is done before it is timed."""
         keep_freed_memory()
         found = known_or_measured(self._learned, self._bank)
-        for policy in (self._learned.policy, StaticPolicy(self._trained.static)):
+        for policy in (self._trained.policies[POLICY], StaticPolicy(self._trained.static)):
             Engine(replace(self._learned, policy=policy), found, self._bank).warm_up()
         return found
