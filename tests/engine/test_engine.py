@@ -131,6 +131,13 @@ def test_no_action_is_offered_that_would_not_fit(engine, scenes, budget):
         assert np.all(high[situation.offered] <= budget - 1.0 - before)
 
 
+def test_by_plan_a_plan_is_followed_at_a_deadline_that_the_policy_would_meet_too(engine, scenes):
+    plan = engine.learned.plans[0]
+    done = [step.action for step in engine.by_plan(plan).label(scenes[0].image, "10min").trace]
+    assert done == [engine.learned.action_names[action] for action in plan.actions]
+    assert len(engine.label(scenes[0].image, "10min").trace) > len(done)
+
+
 def test_nothing_fits_on_a_machine_that_is_too_slow(engine, scenes):
     steps = engine.local.calibration.steps
     slower = {step: replace(cost, fixed=1e4) if "plan:" in step else cost for step, cost in steps.items()}

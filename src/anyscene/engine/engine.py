@@ -177,7 +177,8 @@ class Engine:
 
     def by_plan(self, plan: Plan) -> Engine:
         """Return an engine that follows this plan at every deadline; the cheapest plan may come first."""
-        learned = replace(self.learned, plans=(self.learned.plans[0], plan))
+        plans = (self.learned.plans[0], plan)
+        learned = replace(self.learned, plans=plans, policy_ms=None)  # or a long one is left to the policy
         return Engine(learned, self.local, self._bank, self.threads)
 
     def begin(
