@@ -23,7 +23,7 @@ NETWORK = (
 
 PAPERS_SETTING = (
     "It was learned in the paper's own setting: a tree that grows where it is doubtful, one label a region. "
-    "`anyscene watch` and `anyscene explain` show how it decides."
+    "`anyscene watch` and `anyscene explain` show it at work."
 )
 
 LICENCES = {
