@@ -221,6 +221,27 @@ def test_bad_input_is_one_sentence_and_nothing_is_begun(label, pictures, tmp_pat
         assert not output.exists()
 
 
+def test_a_name_that_is_no_utf8_is_one_sentence(label, pictures, tmp_path):
+    folder, listing = tmp_path / "odd", tmp_path / "list.txt"
+    folder.mkdir()
+    name = b"caf\xe9.png"
+    (folder / os.fsdecode(name)).write_bytes((pictures / "000.png").read_bytes())
+    listing.write_bytes(os.fsencode(folder) + b"/" + name)
+    for given in ([f"file://{folder}"], ["--files-from", listing, "--mean-cpu", "10ms"]):
+        with pytest.raises(DataError, match=r"caf\\xe9.png: this name is no UTF-8") as raised:
+            label(*given, "-o", tmp_path / "out")
+        assert "\n" not in str(raised.value)
+
+
+def test_links_that_go_round_in_circles_are_not_followed(label, pictures, tmp_path):
+    inner = tmp_path / "photos" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "a.png").write_bytes((pictures / "000.png").read_bytes())
+    for name in ("up", "also-up"):
+        (inner / name).symlink_to("..")
+    assert label(f"file://{inner.parent}", "-o", tmp_path / "out")[1]["labelled"] == 1
+
+
 def damaged_table(path, columns):
     """A Parquet file whose end is whole, and whose rows are not."""
     pq.write_table(pa.table(columns), path)

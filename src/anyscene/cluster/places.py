@@ -51,6 +51,11 @@ class Place:
         """Whether it lies on this machine, as far as paths tell."""
         return bool(self.filesystem.type_name == "local")
 
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a link on this machine; links may go round in circles."""
+        return self.is_local and os.path.islink(self.path)
+
     def info(self) -> FileInfo:
         """What there is: its kind, size and time."""
         with told_as_one_sentence("look at", self.uri):
@@ -96,18 +101,19 @@ class Place:
             self.filesystem.delete_file(self.path)
 
     def files(self, recursive: bool = False) -> Iterator[tuple[Place, FileInfo]]:
-        """Files in a folder, by name; hidden ones are left out, and so are hidden folders."""
+        """Files in a folder, by name; hidden ones are left out, hidden folders, and links to folders."""
         from pyarrow.fs import FileSelector, FileType
 
         with told_as_one_sentence("list", self.uri):
             found = self.filesystem.get_file_info(FileSelector(self.path, allow_not_found=True))
-        for info in sorted(found, key=lambda one: str(one.base_name)):
+            found.sort(key=lambda one: str(one.base_name))
+        for info in found:
             if info.base_name.startswith("."):
                 continue
             inside = self / info.base_name
             if info.type == FileType.File:
                 yield inside, info
-            elif recursive and info.type == FileType.Directory:
+            elif recursive and info.type == FileType.Directory and not inside.is_link:
                 yield from inside.files(recursive)
 
 
@@ -149,11 +155,20 @@ def told_as_one_sentence(verb: str, uri: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise DataError(f"{uri}: there is no such file; check the path") from error
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
+        raise DataError(
+            f"{_spelled(error.object)}: this name is no UTF-8, which jobs with a manifest need; rename the file"
+        ) from error
     except (OSError, pyarrow.ArrowException) as error:
         reason = "no permission" if _is_denied(error) else _short(error)
         raise ConfigError(
             f"cannot {verb} {uri}: {reason}; check the address and the credentials of this machine"
         ) from error
+
+
+def _spelled(name: str | bytes) -> str:
+    """A name that is no UTF-8, with escapes where it is not."""
+    return (os.fsencode(name) if isinstance(name, str) else name).decode(errors="backslashreplace")
 
 
 def _is_denied(error: Exception) -> bool:
