@@ -228,7 +228,7 @@ def test_a_name_that_is_no_utf8_is_one_sentence(label, pictures, tmp_path):
     (folder / os.fsdecode(name)).write_bytes((pictures / "000.png").read_bytes())
     listing.write_bytes(os.fsencode(folder) + b"/" + name)
     for given in ([f"file://{folder}"], ["--files-from", listing, "--mean-cpu", "10ms"]):
-        with pytest.raises(DataError, match=r"caf\\xe9.png: this name is no UTF-8") as raised:
+        with pytest.raises(DataError, match=r"caf\\xe9.png: this is no UTF-8") as raised:
             label(*given, "-o", tmp_path / "out")
         assert "\n" not in str(raised.value)
 

@@ -157,7 +157,7 @@ def told_as_one_sentence(verb: str, uri: str) -> Iterator[None]:
         raise DataError(f"{uri}: there is no such file; check the path") from error
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
         raise DataError(
-            f"{_spelled(error.object)}: this name is no UTF-8, which jobs with a manifest need; rename the file"
+            f"{_spelled(error.object)}: this is no UTF-8, which a manifest needs; rename the file"
         ) from error
     except (OSError, pyarrow.ArrowException) as error:
         reason = "no permission" if _is_denied(error) else _short(error)
