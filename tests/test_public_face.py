@@ -64,6 +64,7 @@ def test_whatever_a_user_holds_is_told_in_one_short_line(engine, streets, model_
     told = [repr(one) for one in held]
     assert [one for one in told if len(one) > 120 or "\n" in one] == []
     assert repr(engine).endswith("(11 classes, 2 feature sets, threads=1)")
+    assert repr(engine.live("5ms", cpu=0.5)) == "Live(5 ms, cpu=0.5)"
     assert told[-2:] == ["TrainConfig()", "TrainConfig(steps=3)"]
     assert "with its truth" in repr(scene)
     assert "without a truth" in repr(replace(scene, truth=None))

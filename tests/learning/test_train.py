@@ -190,6 +190,11 @@ def test_too_few_images(data, costs, tmp_path):
         train(data, tmp_path / "m.anyscene", config, network=False, costs=costs)
 
 
+def test_a_data_set_may_be_given_by_its_name(costs, tmp_path):
+    with pytest.raises(DataError, match="streets has 4 labelled images"):
+        train("streets:6?size=32x24", tmp_path / "m.anyscene", CONFIG, network=False, costs=costs)
+
+
 def test_a_copy_that_every_network_has_seen_is_left_out_but_never_many(data, costs, tmp_path, monkeypatch):
     copy = data.split("train").ids[0]
     honest = Banks.for_scene

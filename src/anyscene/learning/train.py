@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 import anyscene
 from anyscene.costs.cost_file import measure_costs, read_costs
 from anyscene.data import DataSet, SceneList
+from anyscene.data import open as open_data
 from anyscene.errors import ConfigError, DataError
 from anyscene.familiarity import FAMILIARITY
 from anyscene.features import bank_to_arrays
@@ -66,7 +67,7 @@ class Spread(Protocol):
 
 
 def train(
-    dataset: DataSet,
+    dataset: DataSet | str,
     out: str | Path,
     config: TrainConfig | None = None,
     seed: int = 0,
@@ -84,6 +85,7 @@ def train(
 
     The same data, config, seed, thread count and costs give the same file, bit for bit, on one machine.
 
+    dataset : an open data set, or what `anyscene.data.open` takes.
     run : folder of the run (default: `out` with `.run` after it). A run that was stopped goes on.
     restart : begin anew, whatever is in that folder.
     network : learn with the hypercolumn's network; without it from the other feature sets alone.
@@ -101,6 +103,7 @@ def train(
     """
     config = config or TrainConfig()
     out = Path(out)
+    dataset = open_data(dataset) if isinstance(dataset, str) else dataset
     data = restrict(dataset, split)
     given = _fingerprint(Path(costs)) if costs else ""
     looked_at = Path(backbone or shipped_backbone(dataset.name)) if network else None

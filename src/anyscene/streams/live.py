@@ -60,6 +60,9 @@ class Live:
         self._late = 0
         self._age_ms = 0.0
 
+    def __repr__(self) -> str:
+        return f"Live({self._budget_ms:g} ms, cpu={self._cpu:g})"
+
     def __enter__(self) -> Live:
         self._stream = make_stream(self._engine, ThreadWorker(), self._cpu, self._policy)
         self._began = time.perf_counter()
