@@ -51,4 +51,4 @@ def motion_within_scene(
 
 
 def _matches(motion: Motion) -> bool:
-    return bool(motion.match.mean() >= LEAST_MATCH)
+    return cv2.mean(motion.match)[0] >= LEAST_MATCH  # numpy takes longer after a pause
