@@ -212,6 +212,42 @@ def test_the_death_of_the_worker_is_one_error_and_the_stream_goes_on(engine, pan
     assert stream.spent.looks >= 1
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_the_death_of_the_worker_is_told_even_if_its_look_was_set_aside(engine, pan, other_scene):
+    sound = looks_of(engine)
+    may_die, deaths = threading.Event(), []
+
+    def dies_once(frame, look, deadline):
+        if threading.current_thread() is not threading.main_thread() and not deaths:
+            may_die.wait(10)
+            deaths.append(look)
+            raise SystemExit
+        return sound.run(frame, look, deadline)
+
+    worker = ThreadWorker()
+    stream = new_stream(engine, worker=worker, looks=replace(sound, run=dies_once))
+
+    def label(image):
+        return stream.label(image, time.perf_counter() * 1e3, Clock(1.0))
+
+    label(pan[0].image)
+    label(other_scene[0].image)  # the look at the pan is set aside
+    doomed = worker._thread
+    may_die.set()
+    doomed.join(10)
+    told = 0
+    for scene in 4 * other_scene[1:]:
+        try:
+            label(scene.image)
+        except StreamError as error:
+            told += "its thread ended" in str(error)
+        time.sleep(0.05)
+    stream.close()
+    assert deaths
+    assert told == 1
+    assert stream.spent.looks >= 1
+
+
 def test_what_a_look_took_counts_even_when_it_was_set_aside(engine, pan, other_scene):
     slow = (120.0,)  # milliseconds, so that the look is not done when another scene comes
     stream = Stream(engine, looks_of(engine), slow, FixedPeriod(1, 1), StampedWorker(), 1.0)

@@ -148,16 +148,17 @@ class Stream:
     def _receive(self, now_ms: float) -> StreamError | None:
         """Take in the look that is done, as of the frame before the one that has come."""
         finished, pending = self._worker.collect(now_ms), self._scene.pending
-        if finished is None or pending is None:
+        if finished is None:
             return None
-        self._scene.pending = None
-        self._credit.spend(finished.cpu_ms - pending.expected_ms)
-        if finished.memory is None:
+        if pending is not None:
+            self._credit.spend(finished.cpu_ms - pending.expected_ms)
+        if finished.memory is None or pending is None:  # of a look that was set aside, only a death is told
             self._begin_anew()
             return StreamError(
                 f"a look between two frames failed ({finished.error}); "
                 "the stream begins anew with the next frame"
             )
+        self._scene.pending = None
         self._spent.looks += 1
         self._note_cost(pending.look, finished.cpu_ms)
         self._scene.carried = Carried(finished.memory, pending.motion)

@@ -60,6 +60,7 @@ class ThreadWorker:
         self._job: Job | None = None
         self._running = False
         self._forgotten = False
+        self._died = False
         self._finished: Finished | None = None
         self._closed = False
         self._thread: Thread | None = None
@@ -79,6 +80,7 @@ class ThreadWorker:
     def submit(self, job: Job, now_ms: float, cost_ms: float) -> None:
         """Hand a job to the thread; the first one starts it, and so does the first after its death."""
         with self._changed:
+            self._note_death()
             self._job = job
             if self._thread is None or not self._thread.is_alive():
                 self._thread = Thread(target=self._work, name="anyscene stream", daemon=True)
@@ -86,18 +88,18 @@ class ThreadWorker:
             self._changed.notify()
 
     def collect(self, now_ms: float) -> Finished | None:
-        """Return what is done."""
+        """Return what is done. That the thread ended is told once, also of a job that was set aside."""
         with self._changed:
+            self._note_death()
             finished, self._finished = self._finished, None
-            if (
-                finished is None
-                and self._running
-                and self._thread is not None
-                and not self._thread.is_alive()
-            ):
-                self._running = False
+            if self._died:
+                self._died = False
                 return Finished(None, 0.0, RuntimeError("its thread ended"))
             return finished
+
+    def _note_death(self) -> None:
+        if self._running and self._thread is not None and not self._thread.is_alive():
+            self._running, self._died = False, True
 
     def set_aside(self) -> None:
         """Drop a job that waits or is done; what is under way runs to its end, for nothing."""
