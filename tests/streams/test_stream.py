@@ -212,6 +212,24 @@ def test_the_death_of_the_worker_is_one_error_and_the_stream_goes_on(engine, pan
     assert stream.spent.looks >= 1
 
 
+def test_a_new_scene_is_looked_at_once_however_long_that_takes(engine, pan):
+    class Counting(StampedWorker):
+        submitted = 0
+
+        def submit(self, job, now_ms, cost_ms):
+            assert not self.is_busy
+            self.submitted += 1
+            super().submit(job, now_ms, cost_ms)
+
+        def collect(self, now_ms):
+            return None  # it takes longer than expected
+
+    worker = Counting()
+    stream = Stream(engine, looks_of(engine), (50.0,), FixedPeriod(1, 1), worker, 1.0)
+    run(stream, [scene.image for scene in pan[:6]])
+    assert worker.submitted == 1
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_the_death_of_the_worker_is_told_even_if_its_look_was_set_aside(engine, pan, other_scene):
     sound = looks_of(engine)

@@ -123,7 +123,7 @@ class Stream:
         first = self._first_labeling(arrival, confidence) if is_new and looks else None
         labeling = first or self._labeling(arrival, confidence)
         labelled = time.perf_counter()
-        if looks and not early:
+        if looks and not early and self._scene.pending is None:
             known = self._scene.carried is not None
             wanted = self._choose(arrival) if known or not self._will_look() else len(self._looks)
         if wanted != NOTHING and self._cpu > 0:
