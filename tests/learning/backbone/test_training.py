@@ -211,14 +211,14 @@ def test_a_torn_checkpoint_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("steps = 0", "'steps'"),
+        ("steps = 0", "wrong value for steps:"),
         ("stepz = 3", "'stepz'"),
         ("steps = ", "not valid TOML"),
-        ('backbone = "lite3"', "'backbone'"),
-        ('backbone = "lite2"\nblocks = [1, 3, 3, 4, 4, 6, 1]', "'blocks'.*each from 1 to"),
-        ("blocks = [1, 2, 2, 3, 3, 4]", "'blocks'.*7 numbers"),
-        ("blocks = [1, 2, 2, 3, 3, 5, 1]", "'blocks'.*each from 1 to"),
-        ("blocks = [1, 2, 2, 3, 0, 4, 1]", "'blocks'.*each from 1 to"),
+        ('backbone = "lite3"', "wrong value for backbone:"),
+        ('backbone = "lite2"\nblocks = [1, 3, 3, 4, 4, 6, 1]', "for blocks:.*each from 1 to"),
+        ("blocks = [1, 2, 2, 3, 3, 4]", "for blocks:.*7 numbers"),
+        ("blocks = [1, 2, 2, 3, 3, 5, 1]", "for blocks:.*each from 1 to"),
+        ("blocks = [1, 2, 2, 3, 0, 4, 1]", "for blocks:.*each from 1 to"),
     ],
 )
 def test_a_wrong_recipe_is_one_sentence(tmp_path, text, words):
