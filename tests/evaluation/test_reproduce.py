@@ -15,7 +15,7 @@ from anyscene.evaluation.baselines.fitted import FULL_SIZE, FittedBaselines
 from anyscene.evaluation.baselines.fitting import fit_baselines
 from anyscene.evaluation.claims import FAILS, HOLDS, INCOMPARABLE, STATEMENTS
 from anyscene.evaluation.report.reproduction import write_reproduction
-from anyscene.evaluation.report.treatment import departure, unlike
+from anyscene.evaluation.report.treatment import departure, introduction, unlike
 from anyscene.evaluation.reproduce import QUICK_DATA, Reproduction, quick_config, reproduce
 from anyscene.evaluation.traces import Trace
 from anyscene.features.hypercolumn.backbone import installed_backbone
@@ -88,12 +88,35 @@ def test_results_hold_every_claim_with_a_verdict_both_ways(made, wanted):
         assert any(claim["value"] is not None for claim in part["claims"][way])
 
 
-def test_images_that_were_treated_differently_are_shown(made, page):
-    text = page[page.index("Why these images were treated differently") :]
-    assert text.count("the prior") == 2 * 4  # four images, D-NM and S-M
-    assert "doubtful, %" in text
+def test_results_charge_the_tree_as_the_page_does(made, wanted):
+    (part,) = json.loads((wanted.report / "results.json").read_text())["data"]
     (one,) = made
+    assert part["segmentation"] == one.segmentation == "upfront"
+    told = {system["name"]: system["cost_ms"] for system in part["systems"]}
+    assert told == {name: pytest.approx(own.cost_ms, rel=1e-4) for name, own in one.evaluation.scores.items()}
+
+
+def test_four_images_are_shown_step_by_step_and_s_m_where_it_did_otherwise(made, page):
+    (one,) = made
+    ours, static = (one.evaluation.traces[name] for name in ("D-NM", "S-M"))
+    text = page[page.index(introduction(ours, static)[0]) :]
+    pairs = zip(ours, static, strict=True)
+    departs = [departure(a.actions.tolist(), b.actions.tolist()) is not None for a, b in pairs]
+    assert len(departs) == 4
+    assert text.count("the prior") == 4 + sum(departs)
+    assert "doubtful, %" in text
     assert all(scene.id in text for scene in one.evaluation.scenes)
+
+
+def test_images_that_were_treated_alike_are_not_said_to_be_treated_differently():
+    alike, other = actions(1, 2, 3), actions(1, 5, 3)
+    title, lead = introduction([alike] * 4, [alike] * 4)
+    assert title == "How images were treated"
+    assert "the same actions on all 4 images, S-M's" in lead
+    assert "not S-M's" in introduction([alike] * 4, [other] * 4)[1]
+    title, lead = introduction([alike, other], [alike] * 2)
+    assert title == "Why these images were treated differently"
+    assert "2 different sequences of actions, and S-M's on 1" in lead
 
 
 def test_charging_the_tree_first_costs_every_anytime_system_more_at_first(made):

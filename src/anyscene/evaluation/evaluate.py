@@ -149,7 +149,10 @@ def with_tree_first(found: Evaluation) -> Evaluation:
     """The same runs with the whole tree charged before the first action, not layer by layer."""
     traces = _tree_first({BY_NAME[name].key: own for name, own in found.traces.items()}, found.trained)
     named = {BY_KEY[key].name: own for key, own in traces.items()}
-    return replace(found, traces=named, scores=found.scores | _scores(traces))
+    scores = found.scores | _scores(traces)
+    about = {key: value for key, value in found.document.items() if key not in ("systems", "headline")}
+    document = results_document(about | {"segmentation": UPFRONT}, list(scores.values()), headline(scores))
+    return replace(found, traces=named, scores=scores, document=document)
 
 
 def _tree_first(traces: Traces, trained: TrainedModel) -> Traces:

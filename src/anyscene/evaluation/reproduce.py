@@ -208,7 +208,7 @@ def _write_results(wanted: Reproduction, made: list[Reproduced]) -> None:
 
 def _document(one: Reproduced) -> dict[str, Any]:
     about = one.evaluation.document
-    kept = ("data", "split", "images", "model", "machine", "notes")
+    kept = ("data", "split", "images", "model", "machine", "segmentation", "notes")
     return {
         **{key: about[key] for key in kept},
         "config": one.evaluation.trained.record["config"],

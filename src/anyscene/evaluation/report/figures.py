@@ -33,8 +33,8 @@ STYLE = {
     "svg.hashsalt": "anyscene",
     "svg.fonttype": "none",
 }
-BEHIND = {"RS": 1.2, "D-M": 1.6, "Oracle": 1.6}
-"""Lines that others should stand out from are thinner."""
+WIDTHS = {"RS": 1.2, "D-M": 1.6, "Oracle": 1.6, "S-M": 5.0}
+"""Lines that others should stand out from are thinner; S-M's is seen below D-NM's where they are the same."""
 
 PARTS = (0.25, 0.5)
 """The parts of S-M's cost at which it is compared with D-NM, as in the paper's figures 3 (b) and 4 (b, d)."""
@@ -156,7 +156,8 @@ def _share_of_him(axes: Any, scores: Mapping[str, Scores]) -> None:
         for ours, theirs, accuracy in equal_accuracies(scores["D-NM"], scores["S-M"]):
             ends, level = [100 * ours / him.cost_ms, 100 * theirs / him.cost_ms], 100 * accuracy / best
             axes.plot(ends, [level, level], "k:", linewidth=1)
-            for end, side in zip(ends, ("right", "left"), strict=True):
+            # Two equal costs are one mark, or they would be written over each other.
+            for end, side in zip(ends[:1] if ours == theirs else ends, ("right", "left"), strict=False):
                 axes.annotate(f" {end:.0f} % ", (end, level), fontsize=8.5, ha=side, va="bottom")
     axes.set(xlim=(0, 105), ylim=(70, 103), xlabel="% of HIM's cost", ylabel="% of HIM's pixel accuracy")
     axes.legend(loc="lower right", ncols=2, fontsize=9)
@@ -206,7 +207,9 @@ def _best_so_far(values: Floats, what: str) -> Floats:
 
 
 def _line(name: str) -> dict[str, Any]:
-    style: dict[str, Any] = {"linewidth": BEHIND.get(name, 2.2)}
+    style: dict[str, Any] = {"linewidth": WIDTHS.get(name, 2.2)}
+    if name == "S-M":
+        style["alpha"] = 0.45
     if name == "Oracle":
         style["linestyle"] = (0, (5, 1.5))
     if name == "D-NM":
@@ -217,6 +220,7 @@ def _line(name: str) -> dict[str, Any]:
 def _scale(axes: Any, label: str) -> None:
     axes.set(xscale="log", xlabel="milliseconds an image, one thread", ylabel=label)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
 
 
 def _focus(axes: Any, shown: Sequence[Floats]) -> None:

@@ -35,6 +35,8 @@ th, td { padding: .38rem .6rem; border-bottom: 1px solid var(--line); text-align
   white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; white-space: normal; }
 thead th { border-bottom: 2px solid #afb8c1; font-weight: 600; }
+.pair table { font-size: .86rem; }
+.pair th, .pair td { padding: .3rem .4rem; }
 .prose td, .prose th { white-space: normal; min-width: 7.5rem; }
 .prose td:first-child { min-width: 16rem; }
 tr.ours td { background: #fff4f3; font-weight: 600; }

@@ -1,4 +1,4 @@
-"""Why images were treated differently: what D-NM did on some, and what it saw then, beside S-M."""
+"""How images were treated, and why differently: what D-NM did on some and what it saw then, beside S-M."""
 
 from __future__ import annotations
 
@@ -41,18 +41,31 @@ class Moment:
 def treatment_section(found: Evaluation) -> str:
     """Four images on which D-NM acted most differently, step by step."""
     ours, static = found.traces["D-NM"], found.traces["S-M"]
-    kinds = len({tuple(trace.actions.tolist()) for trace in ours})
-    same = sum(np.array_equal(a.actions, b.actions) for a, b in zip(ours, static, strict=True))
     gallery = Gallery(found.trained)
     told = "".join(
         _treated(found, gallery, found.scenes[i], ours[i], static[i]) for i in unlike(ours, static, SHOWN)
     )
-    return section(
+    title, lead = introduction(ours, static)
+    doubtful = f" Doubtful is the share of the image in leaves whose entropy is above {DOUBTFUL} nats."
+    return section(title, lead + doubtful, told)
+
+
+def introduction(ours: Sequence[Trace], static: Sequence[Trace]) -> tuple[str, str]:
+    """The section's title, and how differently images were treated in all."""
+    kinds = len({tuple(trace.actions.tolist()) for trace in ours})
+    same = sum(np.array_equal(a.actions, b.actions) for a, b in zip(ours, static, strict=True))
+    if kinds == 1:
+        whose = "S-M's" if same else "not S-M's"
+        return (
+            "How images were treated",
+            f"D-NM took the same actions on all {len(ours)} images, {whose}: learning kept no policy that "
+            "decides for each image. Below are images of different accuracy.",
+        )
+    return (
         "Why these images were treated differently",
         f"On {len(ours)} images D-NM took {kinds} different sequences of actions, and S-M's on {same}. Below "
-        "are images with sequences as different as can be. Doubtful is the share of the image in leaves "
-        f"whose entropy is above {DOUBTFUL} nats. The row from which D-NM goes its own way is marked.",
-        told,
+        "are images with sequences as different as can be. The row from which D-NM goes its own way is "
+        "marked.",
     )
 
 
@@ -108,14 +121,13 @@ def _unlikeness(one: Sequence[int], other: Sequence[int]) -> float:
 
 def _treated(found: Evaluation, gallery: Gallery, scene: Scene, ours: Trace, static: Trace) -> str:
     image, states = gallery.replay(scene, ours)
-    _, static_states = gallery.replay(scene, static)
     apart = departure(ours.actions.tolist(), static.actions.tolist())
     model, classes = found.trained.model, found.trained.classes
     leaves = painter(image, states[-1].leaves)(np.arange(len(states[-1].leaves), dtype=np.int32))
     shown = model.shown(states[-1], image.evidence)
     labels = painter(image, shown.nodes)(shown.labels.astype(np.int16))
     assert scene.truth is not None
-    seen, theirs = moments(ours, states), moments(static, static_states)
+    seen = moments(ours, states)
     end = seen[-1]
     cells = (
         cell(photo(scene.image), scene.id, ""),
@@ -127,8 +139,14 @@ def _treated(found: Evaluation, gallery: Gallery, scene: Scene, ours: Trace, sta
         f"<h3>{escape(scene.id)}</h3><p>{escape(_reason(found, ours, static, seen, apart))}</p>"
         f'<div class="strip">{"".join(cells)}</div><div class="pair">'
         f"<div><h3>D-NM</h3>{_table(found, ours, seen, apart)}</div>"
-        f"<div><h3>S-M</h3>{_table(found, static, theirs, None)}</div></div>"
+        f"{_beside(found, gallery, scene, static) if apart is not None else ''}</div>"
     )
+
+
+def _beside(found: Evaluation, gallery: Gallery, scene: Scene, static: Trace) -> str:
+    """What S-M did on the same image."""
+    _, states = gallery.replay(scene, static)
+    return f"<div><h3>S-M</h3>{_table(found, static, moments(static, states), None)}</div>"
 
 
 def _reason(found: Evaluation, ours: Trace, static: Trace, seen: Sequence[Moment], apart: int | None) -> str:
