@@ -10,9 +10,10 @@ import pytest
 from anyscene.data.camera_paths import PathFrames, camera_path
 from anyscene.engine.clock import Clock
 from anyscene.errors import ConfigError, DataError, StreamError
+from anyscene.features.hypercolumn.watchdog import OutOfTime
 from anyscene.streams.engine import StreamingEngine
 from anyscene.streams.live import label_video, make_stream
-from anyscene.streams.looks import looks_of
+from anyscene.streams.looks import Looks, looks_of
 from anyscene.streams.policies import FixedPeriod
 from anyscene.streams.stream import Stream
 from anyscene.streams.workers import StampedWorker, ThreadWorker
@@ -100,6 +101,26 @@ def test_a_new_scene_is_labelled_as_a_single_image_where_a_closer_look_follows(e
     assert found.age_ms == 0.0
     assert stream.label(image, INTERVAL, Clock(1e3)).age_ms == 0.0  # alone again: the look is not done
     assert stream.label(image, 5_050.0, Clock(1e3)).age_ms is not None
+
+
+def test_a_look_that_is_stopped_at_new_scenes_gives_way_to_a_coarser_one(engine, pan):
+    honest, tried = looks_of(engine), []
+
+    def run_out_of_time(frame, look, deadline):
+        tried.append(look)
+        if look == 0:
+            return honest.run(frame, 0, None)
+        time.sleep(max(0.0, deadline - time.perf_counter()))
+        raise OutOfTime
+
+    looks = Looks(("coarse", "fine"), (0.1, 1.0), run_out_of_time)
+    stream = Stream(engine, looks, (0.0, 20.0), FixedPeriod(1, 1), StampedWorker(), cpu=0)
+    scenes = 40
+    for turn in range(scenes):  # the pauses between them make each a new scene
+        stream.label(pan[0].image, 1e5 * turn, Clock(50.0))
+    assert tried[0] == 1
+    assert tried.count(0) > 0.8 * scenes
+    assert tried.count(1) > 1  # it may have become quicker
 
 
 def test_what_a_call_is_said_to_take_includes_the_decision_on_the_next_look(engine, pan):

@@ -21,6 +21,9 @@ COUNT = 5
 ROUNDS = 3
 """Runs that tell what a look takes on this machine."""
 
+PAUSE_S = 0.03
+"""Before each of these runs, as before each frame of a camera: a core that has slept is slower."""
+
 Run = Callable[[NDArray[np.uint8], int, float | None], NDArray[np.float32]]
 """From a working frame, a look and a deadline by `time.perf_counter()` to log-scores float32[h, w, C]."""
 
@@ -54,6 +57,7 @@ class Looks:
         for look in range(len(self)):
             times = []
             for _ in range(ROUNDS + 1):  # the first also loads
+                time.sleep(PAUSE_S)
                 begun = clock()
                 self.scores(frame, look)
                 times.append((clock() - begun) * 1e3)

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 LEARNING_RATE = 0.1
 """How much the newest time of a step counts in what it usually takes."""
 
+STOPPED_RATE = 0.5
+"""The same for a look that had to be stopped: its time was lost, and that should not happen often."""
+
 FADING = 0.9998
 """What is too dear is believed to cost a little less each time, so that it is tried again at some time."""
+
+DEAR_FADING = 0.995
+"""The same for looks inside calls, which are wanted more rarely."""
 
 LONGEST = 3.0
 """A step that took more than so many times what it usually takes was interrupted, and counts as this many."""

@@ -28,12 +28,14 @@ from anyscene.streams.looks import Looks, on_grid
 from anyscene.streams.memory import Carried, Memory, memory_of, merged, shown
 from anyscene.streams.motion import Sight, coarser, no_motion, sight_of
 from anyscene.streams.pace import (
+    DEAR_FADING,
     HANDING_OVER_MS,
     LEARNING_RATE,
     LOOK_MARGIN,
     MOVING_MS,
     PLAIN_MS,
     RESERVE_MS,
+    STOPPED_RATE,
     Pace,
 )
 from anyscene.streams.policies import NOTHING, Situation, StreamPolicy
@@ -194,8 +196,10 @@ class Stream:
                     self._remember(arrival, look, scores)
                 seen = coarser(arrival.sight, (scores.shape[0], scores.shape[1]))
                 scores = on_grid(scores, seen.grid)
-                told = Carried(memory_of(scores, self._looks.trusts[look], arrival.at_ms))
-                labels = self._painted(told, seen, arrival)
+                told = memory_of(scores, self._looks.trusts[look], arrival.at_ms)
+                if seen is not arrival.sight:  # in few cells, outlines take next to no time
+                    told = told.along_outlines(seen)
+                labels = self._painted(Carried(told), seen, arrival)
                 return self._labeled(labels, scores if confidence else None, arrival, arrival.at_ms)
         return None
 
@@ -214,12 +218,15 @@ class Stream:
         """What a look at a frame tells, in its own cells; None if there is no time for it."""
         clock = arrival.clock
         if not self._fits(look, clock):
+            self._costs_ms[look] *= DEAR_FADING
             return None
-        deadline = clock.ends_at - (PLAIN_MS + self._deciding_ms) / 1e3 if clock.has_deadline else None
+        left_ms = clock.remaining() - PLAIN_MS - self._deciding_ms
         begun = time.perf_counter()
+        deadline = begun + left_ms / 1e3 if clock.has_deadline else None
         try:
             scores = self._looks.run(arrival.frame, look, deadline)
         except OutOfTime:
+            self._note_cost(look, LOOK_MARGIN * left_ms, STOPPED_RATE)
             return None
         self._note_cost(look, (time.perf_counter() - begun) * 1e3)
         return scores
@@ -247,8 +254,8 @@ class Stream:
         """Time for whatever comes before the next look is decided on."""
         return clock.remaining() - self._deciding_ms - RESERVE_MS
 
-    def _note_cost(self, look: int, ms: float) -> None:
-        self._costs_ms[look] += LEARNING_RATE * (ms - self._costs_ms[look])
+    def _note_cost(self, look: int, ms: float, rate: float = LEARNING_RATE) -> None:
+        self._costs_ms[look] += rate * (ms - self._costs_ms[look])
 
     def _choose(self, arrival: Arrival) -> int:
         """What the policy wants. Without a share of the core, it decides about looks in calls alone."""
