@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from anyscene.learning.learners.boosting import BoostingSettings
 from anyscene.learning.learners.cross_fit import FOLDS, folds_of_runs
 from anyscene.learning.learners.leaves import draw_leaves, layout_of
-from anyscene.learning.proposals.advancing import Crowd
+from anyscene.learning.proposals.advancing import Crowd, Measured
+from anyscene.learning.proposals.courses import in_words
 from anyscene.learning.proposals.greedy import GreedySettings, Step, fit_chains, greedy_course, take
 from anyscene.learning.proposals.sources import Sources, choices_of_sources
 from anyscene.learning.proposals.weighing import Proposal, best_of_each_kind, plan, planned_area
@@ -50,6 +51,16 @@ def test_every_proposal_lowers_the_cross_entropy_of_unseen_images(course):
     assert len(entropies) > 2
     assert entropies == sorted(entropies, reverse=True)
     assert {type(step.action) for step in course.steps} == {Split, Update}
+
+
+def test_the_active_area_is_told_by_layer(course):
+    assert course.record[0].active == pytest.approx((1.0, 0.0, 0.0, 0.0))
+    assert all(0 < sum(measured.active) <= 1 + 1e-6 for measured in course.record)
+    told = in_words(Measured(1.5, 0.5, 0.25, 0.9, (0.0, 0.0, 0.25, 0.5)))
+    assert told == (
+        "1.5 ms, cross-entropy 0.5000, impurity 0.2500, active 25% of the image on layer 2, 50% of the image "
+        "on layer 3"
+    )
 
 
 def test_costs_rise_and_a_sequence_ends_with_an_update(course):

@@ -15,6 +15,7 @@ from anyscene.learning.proposals.climbs import propose_climbs, rises_between
 from anyscene.learning.proposals.guide import Course, least_budget, search_guide, with_long_end
 from anyscene.learning.proposals.planning import end_with_guide, make_plans
 from anyscene.learning.proposals.pool import combine, prune, restrict_actions
+from anyscene.learning.proposals.sparing import FORGONE, leave_sure_leaves_closed
 from anyscene.learning.proposals.static_sequence import ProposalSettings, cluster, greedy_sequence
 from anyscene.learning.storage import sequence_from_arrays, sequence_to_arrays
 from anyscene.model.actions import Split, Update
@@ -122,6 +123,27 @@ def test_deployed_chains_see_in_features_what_learning_saw_in_bins(worlds, corpu
     binned = rollout(learning, policy, held_out.evidence, held_out.truth, 0.5)
     plain = rollout(deployed, policy, world.evidence, world.truth, 0.5)
     np.testing.assert_array_equal(binned.loss, plain.loss)
+
+
+def test_leaves_are_left_closed_where_that_costs_no_accuracy(proposals, corpus):
+    actions = proposals.model.actions
+    splits = [i for i, action in enumerate(actions) if isinstance(action, Split)]
+    everything = min(splits, key=lambda split: actions[split].threshold)
+    first, second = (
+        [action for action in sequence if action not in splits] for sequence in proposals.sequences
+    )
+    before = (everything, everything, *first, everything, second[-1])
+    after = leave_sure_leaves_closed(proposals, before, corpus.held_out, 1)
+    assert actions[after[-2]].threshold > actions[everything].threshold
+    assert [a for a in after if a not in splits] == [a for a in before if a not in splits]
+    course = Course(proposals, corpus.held_out, 1)
+    ends = [
+        np.mean([(run.accuracy[-1], run.cost[-1]) for run in course.run(sequence)], axis=0)
+        for sequence in (before, after)
+    ]
+    assert ends[1][0] >= ends[0][0] - FORGONE
+    assert ends[1][1] < ends[0][1]
+    assert leave_sure_leaves_closed(proposals, after, corpus.held_out, 1) == after
 
 
 def test_the_guide_is_at_least_as_good_as_the_static_sequence_on_every_side(proposals, corpus):

@@ -25,12 +25,16 @@ EVERY_STEP = 10**6
 
 @dataclass(frozen=True)
 class Measured:
-    """The mean image: milliseconds spent, the two terms of Eq. 3, and the share of pixels that are right."""
+    """The mean image: milliseconds spent, the two terms of Eq. 3, and the share of pixels that are right.
+
+    active : the share of the image in active leaves, by layer.
+    """
 
     cost: float
     cross_entropy: float
     impurity: float
     accuracy: float
+    active: tuple[float, ...]
 
     def loss(self, alpha: float) -> float:
         """Eq. 3: how wrong labels are, and how mixed regions are."""
@@ -82,13 +86,16 @@ class Crowd:
     def measure(self, states: Sequence[State]) -> Measured:
         """What holds of the mean image; a leaf shows one label."""
         rows = []
+        active = np.zeros(self.corpus.layer_count)
         for state, example in zip(states, self.examples, strict=True):
+            np.add.at(active, state.layers[state.active], state.area[state.active] / len(states))
             mass = example.truth.mass[state.leaves]
             cross_entropy = -np.einsum("ik,ik->", mass, state.log_belief, dtype=np.float64)
             impurity = example.truth.impurity[state.leaves].sum(dtype=np.float64)
             right = mass[np.arange(len(mass)), state.labels].sum(dtype=np.float64)
             rows.append((state.cost, cross_entropy, impurity, right))
-        return Measured(*np.mean(rows, axis=0).tolist())
+        cost, cross_entropy, impurity, accuracy = np.mean(rows, axis=0).tolist()
+        return Measured(cost, cross_entropy, impurity, accuracy, tuple(active.tolist()))
 
     def _model(self, action: Action, chains: tuple[Chain, ...]) -> Model:
         corpus = self.corpus

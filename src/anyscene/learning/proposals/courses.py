@@ -19,6 +19,7 @@ from anyscene.learning.proposals.advancing import Crowd, Measured
 from anyscene.learning.proposals.greedy import Course, GreedySettings, Step, greedy_course
 from anyscene.learning.proposals.planning import make_plans
 from anyscene.learning.proposals.pool import Proposals, combine, prune, restrict_actions
+from anyscene.learning.proposals.sparing import leave_sure_leaves_closed
 from anyscene.learning.proposals.static_sequence import GreedySequence, ProposalSettings, cluster
 from anyscene.learning.proposals.wanted import Wanted, propose_all
 from anyscene.learning.run_folder import RunFolder
@@ -88,7 +89,10 @@ def propose_courses(
     report: Report,
     helpers: Helpers,
 ) -> Proposals:
-    """The pool of all courses, pruned; S-M's is the myopic one, and a guide may be the far-sighted one."""
+    """The pool of all courses, pruned; S-M's is the myopic one, and a guide may be the far-sighted one.
+
+    Guides leave sure leaves closed where that loses nothing.
+    """
     course_seed, prune_seed = seed.spawn(2)
     settings = config.proposals()
     proposer = CourseProposer(corpus, costs, config.courses())
@@ -118,6 +122,8 @@ def propose_courses(
 
     pruned = restrict_actions(guided, folder.document("pool", choose_pool)["kept"])
     report("pool", 1, 1, f"{len(pruned.model.actions)} actions kept")
+    spared = (leave_sure_leaves_closed(pruned, guide, judges, config.threads) for guide in pruned.guides)
+    pruned = replace(pruned, guides=tuple(spared))
     plans = make_plans(pruned, judges, config.threads)
     report("plans", 1, 1, f"{len(plans)} for known deadlines")
     return replace(pruned, plans=plans)
@@ -129,10 +135,20 @@ def _course(
     """One course, which takes one thread however many there are. most : steps."""
 
     def on_step(taken: int, steps: Sequence[Step], measured: Measured) -> None:
-        note = f"{measured.cost:.1f} ms, cross-entropy {measured.cross_entropy:.4f} on unseen images"
-        report(wanted.stage, taken, most, note)
+        report(wanted.stage, taken, most, f"{in_words(measured)}; on unseen images")
 
     return course_to_arrays(proposer.propose(wanted.group, wanted.seed, on_step, wanted.far_sighted))
+
+
+def in_words(measured: Measured) -> str:
+    """Both terms of the loss apart, and the layers whose leaves are active."""
+    active = ", ".join(
+        f"{share:.0%} of the image on layer {layer}" for layer, share in enumerate(measured.active) if share
+    )
+    return (
+        f"{measured.cost:.1f} ms, cross-entropy {measured.cross_entropy:.4f}, impurity "
+        f"{measured.impurity:.4f}, active {active}"
+    )
 
 
 def by_line(course: Course) -> LineSequences:
