@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 import anyscene
 from anyscene import metrics
 from anyscene.data import DataSet, Scene
+from anyscene.data.splits import evenly_spread
 from anyscene.evaluation.network_alone import label_whole
 from anyscene.features.cache import FeatureCache
 from anyscene.features.hypercolumn.backbone import Backbone, read_backbone, shipped_backbone
@@ -48,8 +49,11 @@ BUDGETS = (4.0, 8.0, 20.0)
 SHARES = (0.25, 0.5)
 """Shares of S-M's full cost whose accuracies D-NM should have sooner."""
 
-ORACLE_IMAGES = 8
-"""An oracle tries every action to its end in every state, which takes a minute an image."""
+ORACLE_IMAGES = 14
+"""Images of each task that an oracle labels: it tries every action to its end in every state."""
+
+DRAWS = 2000
+"""Draws of the bootstrap of intervals."""
 
 Floats = NDArray[np.float64]
 
@@ -229,22 +233,17 @@ def _dealt_figure(sets: str, one: Outcome) -> Figure:
     own = one.curves("D-NM").mean(axis=1)
     theirs = np.array([accuracy_at(run, one.budgets).mean() for run in runs])
     loss = 100 * (own - theirs)
-    random = np.random.default_rng(0)
-    means = [random.choice(loss, len(loss)).mean() for _ in range(2000)]
-    parts = {
-        "different sequences": len(set(taken)),
-        "95 % interval": [float(end) for end in np.quantile(means, (0.025, 0.975))],
-    }
+    drawn = _drawn(len(loss))
+    parts = {"different sequences": len(set(taken)), "95 % interval": _interval(loss[drawn].mean(axis=1))}
     name = f"{sets}, {one.name}: area lost if images are dealt each other's sequences"
     return Figure(name, Bar("at least", 0.3), float(loss.mean()), "points", parts)
 
 
 def _oracle_figure(sets: str, outcomes: Sequence[Outcome]) -> Figure:
     """The share of the oracle's gain over S-M that D-NM gets, on some images of each task."""
-    gained, possible = 0.0, 0.0
+    gains = []
     for one in outcomes:
-        few = range(0, len(one.extracts), max(1, len(one.extracts) // ORACLE_IMAGES))
-        for i in few:
+        for i in evenly_spread(len(one.extracts), ORACLE_IMAGES):
             made = one.extracts[i]
             evidence = ArrayEvidence(made.tree, made.features)
             oracle = Oracle(
@@ -254,10 +253,28 @@ def _oracle_figure(sets: str, outcomes: Sequence[Outcome]) -> Figure:
                 accuracy_at(run, one.budgets).mean()
                 for run in (one.runs["D-NM"][i], one.runs["S-M"][i], _run(one.trained, oracle, made))
             ]
-            gained += areas[0] - areas[1]
-            possible += areas[2] - areas[1]
+            gains.append((areas[0] - areas[1], areas[2] - areas[1]))
+    pairs = np.array(gains)
+    shares = 100 * _share(pairs[_drawn(len(pairs))].sum(axis=1))
+    parts = {"images": len(pairs), "95 % interval": _interval(shares)}
     name = f"{sets}: share of the oracle's gain over S-M that D-NM gets"
-    return Figure(name, Bar("at least", 25.0), 100 * gained / possible if possible > 0 else 0.0, "%")
+    return Figure(name, Bar("at least", 25.0), float(100 * _share(pairs.sum(axis=0))), "%", parts)
+
+
+def _share(gained: Floats) -> Floats:
+    """What D-NM gained over what the oracle did, float64[..., 2]; 0 where the oracle gained nothing."""
+    ours, possible = gained[..., 0], gained[..., 1]
+    return np.where(possible > 0, ours / np.where(possible > 0, possible, 1.0), 0.0)
+
+
+def _drawn(images: int) -> NDArray[np.int64]:
+    """Images as a bootstrap draws them, int64[draws, n]."""
+    return np.random.default_rng(0).integers(images, size=(DRAWS, images))
+
+
+def _interval(drawn: Floats) -> list[float]:
+    """95 % of what was drawn."""
+    return [float(end) for end in np.quantile(drawn, (0.025, 0.975))]
 
 
 def _run(trained: TrainedModel, policy: Policy, made: Extract) -> Trajectory:
