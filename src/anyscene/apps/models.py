@@ -22,8 +22,9 @@ NETWORK = (
 )
 
 PAPERS_SETTING = (
-    "It was learned in the paper's own setting: a tree that grows where it is doubtful, one label a region. "
-    "`anyscene watch` and `anyscene explain` show it at work."
+    "It was learned in the paper's own setting: trees on regions, one label a region. It takes the same "
+    "actions on every image; the last split opens only doubtful regions. `anyscene watch` and `anyscene "
+    "explain` show it at work."
 )
 
 LICENCES = {
