@@ -3,6 +3,7 @@
 import importlib.util
 import logging
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,13 @@ settings.register_profile(
     "anyscene", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 settings.load_profile("anyscene")
+
+
+def pytest_configure():
+    """Heed signals that a background shell ignores: commands that tests start would ignore them, too."""
+    for one in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(one) is signal.SIG_IGN:
+            signal.signal(one, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items):

@@ -62,7 +62,10 @@ def stop(process, number, everyone=False):
     """Send a signal and wait for the end; return how long that took and what was said."""
     began = time.monotonic()
     (os.killpg if everyone else os.kill)(process.pid, number)
-    _, said = process.communicate(timeout=30)
+    try:
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
     return time.monotonic() - began, said
 
 
