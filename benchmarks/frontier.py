@@ -16,7 +16,7 @@ from anyscene.evaluation.network_alone import Point, fit_to_frame, measure_netwo
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, read_backbone, shipped_backbone
 from anyscene.features.hypercolumn.image_keys import image_key
 from anyscene.features.hypercolumn.network import Head, Network
-from anyscene.features.hypercolumn.rung import Rung
+from anyscene.features.hypercolumn.rung import NETWORK, Rung
 from anyscene.painting.cells import labels_by_scores
 from benchmarks.figures import Bar, Figure, Report, Request, missing
 from benchmarks.frontier_plot import plot_frontier
@@ -41,12 +41,8 @@ class _Subject:
     dataset: DataSet
     backbone: Backbone
 
-    def network(self, part: str) -> Network:
-        return Network(self.backbone.graphs[part])
-
-    def head(self, part: str) -> Head:
-        head = self.backbone.heads[part, self.kind]
-        return Head(head.weight[: head.classes], head.bias[: head.classes], head.classes)
+    def network(self, part: str) -> tuple[Network, Head]:
+        return Network(self.backbone.graphs[part]), self.backbone.heads[part, self.kind].first_rows(0)
 
 
 def run(request: Request) -> Iterator[Figure]:
@@ -61,7 +57,7 @@ def run(request: Request) -> Iterator[Figure]:
     split = request.split or "val"
     given = subject.dataset.split(split)
     scenes = _unseen(given, backbone)
-    points = measure_network_alone(subject.network(MAIN), subject.head(MAIN), scenes)
+    points = measure_network_alone({NETWORK: subject.network(MAIN)}, scenes)
     yield from _quality(subject, points)
     yield Figure(
         SIZES,
@@ -104,7 +100,7 @@ def _cross_fit(subject: _Subject, fitted: str, judged: str) -> Figure:
     if judged not in subject.dataset.splits:
         return Figure(name, None, None, skipped=f"the data set has no split '{judged}'")
     scenes = subject.dataset.split(judged)
-    points = measure_network_alone(subject.network(fitted), subject.head(fitted), scenes, CROSS_FIT_SIZES)
+    points = measure_network_alone({NETWORK: subject.network(fitted)}, scenes, CROSS_FIT_SIZES)
     full = points[-1]
     parts = {"points": [_plain(point) for point in points], "classes": _per_class(full, subject)}
     return Figure(name, None, full.pixel, parts=parts)
@@ -122,7 +118,7 @@ def _against_torch(subject: _Subject, scenes: SceneList) -> Iterator[Figure]:
 
     from anyscene.learning.backbone.rebuild import torch_scores
 
-    network, head = subject.network(MAIN), subject.head(MAIN)
+    network, head = subject.network(MAIN)
     graph = subject.backbone.graphs[MAIN]
     rival, quicker = torch_scores(graph, head), torch_scores(graph, head, torch.channels_last)
     few = range(0, len(scenes), max(1, len(scenes) // 10))

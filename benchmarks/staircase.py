@@ -246,4 +246,4 @@ def _banks(part: DataSet, fitted: str) -> Banks:
         arrays = fit_banks(part, PAPER_SETS, np.random.default_rng(0))
         with write_atomically(path) as file:
             file.write(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
-    return load_banks(part, PAPER_SETS, load_file(path), None, 1)
+    return load_banks(part, PAPER_SETS, load_file(path), {}, 1)

@@ -23,6 +23,7 @@ from safetensors.numpy import load_file
 from threadpoolctl import threadpool_limits
 
 from anyscene import data as data_sets
+from anyscene.features.hypercolumn.rung import NETWORK, Rung
 from anyscene.learning.banks import load_banks, restrict
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus import Example
@@ -83,7 +84,8 @@ def _proposals(run: Path, spec: str, split: str, backbone: Path) -> Proposals:
     config, seed = TrainConfig.model_validate(about["config"]), np.random.SeedSequence(about["seed"])
     data = restrict(data_sets.open(spec), split)
     arrays = load_file(run / "bank.safetensors")
-    banks = load_banks(data, config.sets, arrays, backbone, 1, False, config.rungs)
+    rungs = map(Rung.parse, config.rungs)
+    banks = load_banks(data, config.sets, arrays, {NETWORK: backbone}, 1, False, rungs)
     costs = json.loads((run / "costs.json").read_text())
     corpus, prices = build_corpus(data, banks, config, costs, lambda *_: None)
     settings, climb_seed = config.proposals(), seed.spawn(3)[1].spawn(3)[1]
@@ -157,7 +159,7 @@ def _against(curve: Floats, static: Floats, budgets: Floats) -> str:
 def _words(sequence: Actions, draft: Draft) -> str:
     """What each blend looks at."""
     pool = draft.model.pool
-    short = [name.removeprefix("hypercolumn@") for name in pool.sets]
+    short = [name.removeprefix(f"{NETWORK}@") for name in pool.sets]
     blends = [" + ".join(short[s] for s in np.flatnonzero(pool.needs[action])) for action in sequence]
     return ", then ".join(blends)
 

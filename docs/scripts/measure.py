@@ -5,7 +5,7 @@
 
 Every image of `val` is labelled without a limit, on one thread; with `--deadlines` also within every budget,
 by the clock.
-Beside it, the model's network alone, at each of its fixed input sizes.
+Beside it, the model's networks alone, each at its fixed input sizes.
 Run it on a quiet machine. `docs/scripts/tables.py` puts the figures into the pages.
 """
 
@@ -25,9 +25,12 @@ import anyscene
 from anyscene import metrics
 from anyscene.data import SceneList
 from anyscene.engine.loading import find_model
-from anyscene.evaluation.network_alone import SIZES, measure_network_alone, squeezed_sizes
-from anyscene.features.hypercolumn.network import Network, head_from_arrays
-from anyscene.features.hypercolumn.rung import NETWORK
+from anyscene.evaluation.network_alone import (
+    measure_network_alone,
+    networks_of,
+    squeezed_sizes,
+    usual_sizes,
+)
 from anyscene.machine import processor_name
 from anyscene.modelfile import load_model
 
@@ -80,12 +83,16 @@ def within_budgets(name: str, scenes: SceneList, budgets: Sequence[int | None]) 
 
 
 def network_alone(name: str, scenes: SceneList) -> list[dict[str, Any]]:
-    """The model's network at its fixed input sizes, cheapest first."""
+    """The model's networks at their fixed input sizes, cheapest first."""
     trained = load_model(find_model(name))
-    head, _ = head_from_arrays(trained.features, len(trained.classes))
-    sizes = (*SIZES, *squeezed_sizes(trained.model.pool.sets))
+    networks = networks_of(trained)
+    sizes = [
+        size
+        for network in networks
+        for size in (*usual_sizes(network), *squeezed_sizes(trained.model.pool.sets, network))
+    ]
     # CPU time: others may keep the machine busy.
-    points = measure_network_alone(Network(trained.graphs[NETWORK]), head, scenes, sizes, time.thread_time)
+    points = measure_network_alone(networks, scenes, sizes, time.thread_time)
     ordered = sorted(points, key=lambda point: point.cost_ms)
     return [{"size": point.rung.short, "ms": point.cost_ms, **scores(point.counts)} for point in ordered]
 

@@ -5,7 +5,7 @@ import pytest
 
 from anyscene.features.hypercolumn.backbone import Backbone, read_backbone, shipped_backbone
 from anyscene.features.hypercolumn.network import Head, head_from_arrays, head_to_arrays
-from anyscene.learning.banks import choose_head, usual_sets
+from anyscene.learning.banks import choose_head, named_backbones, usual_sets
 
 HEAD = Head(np.ones((5, 4), np.float32), np.zeros(5, np.float32), 3)
 
@@ -32,7 +32,7 @@ def test_a_model_file_tells_whose_classes_the_head_scores(speaks, classes):
 
 
 def test_places_are_learned_with_only_beside_a_network_that_speaks_of_the_classes():
-    names = read_backbone(shipped_backbone()).classes["camvid"]
-    assert "place" in usual_sets(names, shipped_backbone())
-    assert "place" not in usual_sets(names, None)
-    assert "place" not in usual_sets(names[::-1], shipped_backbone())
+    names, ships = read_backbone(shipped_backbone()).classes["camvid"], named_backbones(None, "")
+    assert "place" in usual_sets(names, ships)
+    assert "place" not in usual_sets(names, {})
+    assert "place" not in usual_sets(names[::-1], ships)

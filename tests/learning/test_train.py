@@ -151,7 +151,8 @@ def test_python_and_the_command_line_begin_with_the_same_network_and_go_on_by_de
         json.loads((tmp_path / f"{name}.anyscene.run/run.json").read_text()) for name in ("python", "cli")
     ]
     for run in runs:
-        assert run["backbone"] == hashlib.sha256(shipped_backbone("streets").read_bytes()).hexdigest()
+        digest = hashlib.sha256(shipped_backbone("streets").read_bytes()).hexdigest()
+        assert run["backbone"] == {"hypercolumn": digest}
     bank = tmp_path / "cli.anyscene.run/bank.safetensors"
     made = bank.stat().st_mtime_ns
     CliRunner().invoke(app, [str(one) for one in given])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,9 +50,12 @@ def train(
         Path | None, typer.Option("--run", metavar="FOLDER", help="Folder of the run (default: FILE.run).")
     ] = None,
     backbone: Annotated[
-        Path | None,
+        list[str] | None,
         typer.Option(
-            "--backbone", metavar="FILE", help="The network to start from; none: the one that ships."
+            "--backbone",
+            metavar="[NAME=]FILE",
+            help="The network to start from; none: the one that ships. large=FILE: a second one beside it, "
+            "which 'rungs' of the settings calls 'large'.",
         ),
     ] = None,
     without_network: Annotated[
@@ -66,7 +70,7 @@ def train(
 
     If it is stopped, the same command goes on where it was.
 
-    The network is not trained again. If it knows your classes by their names, its scores for them are used.
+    Networks are not trained again. If one knows your classes by their names, its scores for them are used.
     Otherwise its scores for other classes are used as features.
     """
     from anyscene.data import open as open_data
@@ -75,7 +79,8 @@ def train(
     from anyscene.learning.train import train as learn
 
     trials = out.with_name(f"{out.name}.search").glob("*.anyscene") if search else ()
-    check_outputs(None, out, *trials, inputs=[place_of(data), config, backbone, costs])
+    backbones = _backbones(backbone) if backbone else None
+    check_outputs(None, out, *trials, inputs=[place_of(data), config, costs, *(backbones or {}).values()])
     settings = _settings(config)
     dataset = open_data(data)
     with ExitStack() as stack:
@@ -89,7 +94,7 @@ def train(
         options: dict[str, Any] = {
             "split": split,
             "network": not without_network,
-            "backbone": backbone,
+            "backbone": backbones,
             "costs": costs,
             "restart": restart,
             "report": show,
@@ -105,6 +110,21 @@ def train(
     headers = ("policy", "area over log cost", "final accuracy", "final cost, ms")
     console().print(table("on held-out images", headers, rows))
     console().print(f"wrote {out}", markup=False, soft_wrap=True)
+
+
+def _backbones(given: list[str]) -> dict[str, Path]:
+    """The files by the names of their networks, from NAME=FILE; a FILE alone is the usual network's."""
+    from anyscene.errors import ConfigError
+    from anyscene.features.hypercolumn.rung import NETWORK
+
+    backbones: dict[str, Path] = {}
+    for text in given:
+        named = re.fullmatch("([a-z]+)=(.+)", text)
+        name, file = named.groups() if named else (NETWORK, text)
+        if name in backbones:
+            raise ConfigError(f"--backbone gives the network '{name}' twice; name the second: large=FILE")
+        backbones[name] = Path(file)
+    return backbones
 
 
 def _settings(config: Path | None) -> TrainConfig:

@@ -20,7 +20,7 @@ from anyscene.features.hypercolumn.rung import Rung
 from anyscene.features.regions import RegionFeatures
 from anyscene.features.view import View
 from anyscene.hierarchy import LAYERS, Tree, working_frame
-from anyscene.learning.banks import Banks, load_banks
+from anyscene.learning.banks import Backbones, Banks, load_banks
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus_building import Ahead
 from anyscene.threads import one_thread
@@ -41,16 +41,16 @@ class Recipe:
     splits: dict[str, tuple[str, ...]]
     names: tuple[str, ...]
     arrays: Mapping[str, NDArray[Any]]
-    backbone: SentFile | None
+    backbones: Mapping[str, SentFile]
     rungs: tuple[str, ...]
     trees: bool
 
     def banks(self) -> Banks:
         """The feature sets."""
         data = DataSet(self.key, self.classes, self.splits, _not_here, _not_here)
-        backbone = Path(self.backbone.received()) if self.backbone else None
+        backbones = {name: Path(sent.received()) for name, sent in self.backbones.items()}
         rungs = map(Rung.parse, self.rungs)
-        return load_banks(data, self.names, self.arrays, backbone, 1, self.trees, rungs)
+        return load_banks(data, self.names, self.arrays, backbones, 1, self.trees, rungs)
 
 
 def _not_here(id: str) -> Any:
@@ -62,7 +62,7 @@ def extract_on_ray(
     data: DataSet,
     names: Sequence[str],
     arrays: Mapping[str, NDArray[Any]],
-    backbone: Path | None,
+    backbones: Backbones,
     config: TrainConfig,
 ) -> Ahead:
     """Extract features on so many cores of the cluster that was joined."""
@@ -72,7 +72,7 @@ def extract_on_ray(
         {name: tuple(data.split(name).ids) for name in ("train", "a", "b")},
         tuple(names),
         arrays,
-        send_file(backbone) if backbone else None,
+        {name: send_file(file) for name, file in backbones.items()},
         tuple(map(str, config.rungs)),
         config.looks_at_embedding,
     )
@@ -97,7 +97,7 @@ _banks: dict[str, Banks] = {}
 
 
 def _extract(recipe: Recipe, item: tuple[str, NDArray[np.uint8]]) -> Found | None:
-    """On a node: describe all regions of an image; None for one that every part of the network has seen."""
+    """On a node: describe all regions of an image; None for one that every part of a network has seen."""
     id, image = item
     image = np.array(image)  # what Ray hands over is read-only, which kernels would be compiled for anew
     with one_thread():

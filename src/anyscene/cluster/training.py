@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from anyscene.cluster.extraction import extract_on_ray
 from anyscene.cluster.helpers import RayHelpers
 from anyscene.data import DataSet
+from anyscene.learning.banks import Backbones
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus_building import Ahead
 
@@ -32,8 +32,8 @@ class ClusterSpread:
         data: DataSet,
         names: Sequence[str],
         arrays: Mapping[str, NDArray[Any]],
-        backbone: Path | None,
+        backbones: Backbones,
         config: TrainConfig,
     ) -> Ahead:
         """Let nodes extract features."""
-        return extract_on_ray(self.cores, data, names, arrays, backbone, config)
+        return extract_on_ray(self.cores, data, names, arrays, backbones, config)

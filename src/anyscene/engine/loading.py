@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -19,8 +20,8 @@ from anyscene.errors import ModelError, did_you_mean
 from anyscene.familiarity import FAMILIARITY, Familiarity
 from anyscene.features import Bank, bank_from_arrays
 from anyscene.features.hypercolumn.ladder import RungScores
-from anyscene.features.hypercolumn.network import Network, head_from_arrays, network_width
-from anyscene.features.hypercolumn.rung import NETWORK, rungs_among
+from anyscene.features.hypercolumn.network import Network, glance_width, head_from_arrays
+from anyscene.features.hypercolumn.rung import networks_among, rungs_among
 from anyscene.model.actions import Pool
 from anyscene.modelfile import TrainedModel, load_model
 from anyscene.named_arrays import under
@@ -38,6 +39,9 @@ MOST_LOST = 0.001
 
 DEFAULT_MODEL = "stanford"
 """The shipped model that labels when none is named: its scenes are the most varied."""
+
+LARGE_PACKAGE, LARGE_MODELS = "anyscene_large", ("camvid-large",)
+"""The distribution anyscene-large, and its models: each has a second, larger network."""
 
 
 def load(model: str | Path | None = None, threads: int = 1) -> Engine:
@@ -63,9 +67,12 @@ def learned_for(model: str | Path | None) -> Learned:
 
 
 def shipped_models() -> dict[str, Path]:
-    """The models that come with anyscene, by name."""
-    folder = Path(str(resources.files("anyscene"))) / "models"
-    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stem)}
+    """The models that come with anyscene, and with anyscene-large where that is installed, by name."""
+    folders = [Path(str(resources.files("anyscene"))) / "models"]
+    if find_spec(LARGE_PACKAGE) is not None:
+        folders.append(Path(str(resources.files(LARGE_PACKAGE))))
+    paths = [path for folder in folders for path in folder.glob(f"*{SUFFIX}")]
+    return {path.stem: path for path in sorted(paths, key=lambda path: path.stem)}
 
 
 def find_model(model: str | Path | None) -> Path:
@@ -77,6 +84,11 @@ def find_model(model: str | Path | None) -> Path:
     path = Path(model).expanduser()
     if path.is_file():
         return path
+    if str(model) in LARGE_MODELS:
+        raise ModelError(
+            f"the model '{model}' is in the package anyscene-large, which is not installed; "
+            "`pip install 'anyscene[large]'` adds it (`pip install ./large` in the repository)"
+        )
     known = f"those that ship are {', '.join(shipped)}" if shipped else "none ships with this installation"
     raise ModelError(
         f"there is no model and no file '{model}'; {known}; `anyscene train` makes your own"
@@ -129,7 +141,8 @@ def familiarity_for(trained: TrainedModel, path: Path) -> Familiarity | None:
     try:
         if not own and beside.exists():
             own = load_file(beside)
-        return Familiarity.from_arrays(own, network_width(trained.features)) if own else None
+        width = glance_width(trained.features, networks_among(trained.model.pool.sets))
+        return Familiarity.from_arrays(own, width) if own else None
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise ModelError(
             f"what {path} is familiar with cannot be read ({error}); get or train it anew"
@@ -156,16 +169,15 @@ def drawn_classes(trained: TrainedModel) -> Classes:
 
 
 def bank_of(trained: TrainedModel, threads: int = 1) -> Bank:
-    """Return the feature sets of a model; its network uses this many threads."""
+    """Return the feature sets of a model; its networks use this many threads."""
     names = trained.model.pool.sets
     rungs = rungs_among(names)
     bank = dict(bank_from_arrays([name for name in names if name not in rungs], trained.features))
-    if rungs:
-        head, speaks = head_from_arrays(trained.features, len(trained.classes))
-        network = Network(trained.graphs[NETWORK], threads)
-        for name, rung in rungs.items():
-            rows = head.first_rows(columns_read(trained.model.pool, name))
-            bank[name] = RungScores(network, rows, rung, speaks)
+    networks = {name: Network(graph, threads) for name, graph in trained.graphs.items()}
+    for name, rung in rungs.items():
+        head, speaks = head_from_arrays(trained.features, len(trained.classes), rung.network)
+        rows = head.first_rows(columns_read(trained.model.pool, name))
+        bank[name] = RungScores(networks[rung.network], rows, rung, speaks)
     return {name: bank[name] for name in names}
 
 

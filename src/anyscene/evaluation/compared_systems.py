@@ -52,7 +52,10 @@ DATA_TERM = System("data-term", "Data term", "DCRF's classifier of regions witho
 SQUEEZED = System("cnn-squeezed", "CNN squeezed", "the network alone at D-NM's squeezed sizes", "#7cc4c9")
 """Reported beside CNN where D-NM squeezes the network's input: the network alone can do so, too."""
 
-BY_KEY = {system.key: system for system in (*SYSTEMS.values(), DATA_TERM, SQUEEZED)}
+OTHERS = System("cnn-others", "CNN others", "the model's other networks alone, at all these sizes", "#0a4a4f")
+"""Reported beside CNN, which is the model's first network, where it has more."""
+
+BY_KEY = {system.key: system for system in (*SYSTEMS.values(), DATA_TERM, SQUEEZED, OTHERS)}
 BY_NAME = {system.name: system for system in BY_KEY.values()}
 
 

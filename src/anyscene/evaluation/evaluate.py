@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,25 @@ from anyscene.data import open as open_data
 from anyscene.engine.loading import find_model
 from anyscene.errors import ConfigError
 from anyscene.evaluation.baselines.fitting import fit_baselines
-from anyscene.evaluation.compared_systems import BY_KEY, BY_NAME, DATA_TERM, SQUEEZED, SYSTEMS, names
+from anyscene.evaluation.compared_systems import (
+    BY_KEY,
+    BY_NAME,
+    DATA_TERM,
+    OTHERS,
+    SQUEEZED,
+    SYSTEMS,
+    names,
+)
 from anyscene.evaluation.headline import headline
 from anyscene.evaluation.image_tracer import Job
-from anyscene.evaluation.network_alone import SIZES, measure_network_alone, scores_alone, squeezed_sizes
+from anyscene.evaluation.network_alone import (
+    Networks,
+    measure_network_alone,
+    networks_of,
+    scores_alone,
+    squeezed_sizes,
+    usual_sizes,
+)
 from anyscene.evaluation.request import (
     MODEL_CLOCK,
     UPFRONT,
@@ -37,7 +53,7 @@ from anyscene.evaluation.trace_jobs import Report, trace_images
 from anyscene.evaluation.traces import Trace, charged_upfront, priced_anew
 from anyscene.features.hypercolumn.backbone import MAIN, Backbone, installed_backbone, read_backbone
 from anyscene.features.hypercolumn.image_keys import image_key
-from anyscene.features.hypercolumn.network import Head, Network, head_from_arrays
+from anyscene.features.hypercolumn.network import Network
 from anyscene.features.hypercolumn.rung import NETWORK, Rung
 from anyscene.files import write_atomically
 from anyscene.marks import MARK, refuse_foreign_folder
@@ -81,8 +97,8 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
         file.write(f"{MARK}\n{request}\n".encode())
     indices = images_to_score(scenes, request)
     chosen = scenes.pick(indices)
-    network, backbone = _network(request, trained, dataset)
-    systems, notes = _possible(request, dataset, network)
+    networks, backbone = _networks(request, trained, dataset)
+    systems, notes = _possible(request, dataset, networks)
     about: dict[str, Any] = {
         "data": dataset.name,
         "split": request.split,
@@ -95,11 +111,11 @@ def evaluate(request: Request, report: Report = lambda stage, done, total, note:
     with one_thread():
         traces = _traces(request, dataset, trained, systems, backbone, report)
         alone: dict[str, Scores] = {}
-        if network and "cnn" in systems:
+        if networks and "cnn" in systems:
             report("network alone", 0, 1, "")
             scale = TimeScale(trained) if request.clock == MODEL_CLOCK else None
-            squeezed = squeezed_sizes(trained.model.pool.sets)
-            alone = _network_scores(*network, chosen, squeezed, scale, "dnmd" in traces)
+            sizes = _sizes_alone(networks, trained)
+            alone = _network_scores(networks, chosen, sizes, scale, "dnmd" in traces)
             about["pace"] = scale.ratio if scale else 1.0
             if scale and "dnmd" in traces:
                 traces["dnmd"] = [priced_anew(trace, scale.plan_costs) for trace in traces["dnmd"]]
@@ -174,18 +190,29 @@ def _scores(traces: Traces) -> dict[str, Scores]:
     return scores
 
 
+def _sizes_alone(networks: Networks, trained: TrainedModel) -> dict[str, tuple[Rung, ...]]:
+    """The input sizes of the networks alone, by the names of the systems that they are reported as."""
+    squeezed = {name: squeezed_sizes(trained.model.pool.sets, name) for name in networks}
+    first, *others = networks
+    of_others = [(*usual_sizes(name), *squeezed[name]) for name in others]
+    return {
+        SYSTEMS["cnn"].name: usual_sizes(first),
+        SQUEEZED.name: squeezed[first],
+        OTHERS.name: tuple(chain.from_iterable(of_others)),
+    }
+
+
 def _network_scores(
-    network: Network,
-    head: Head,
+    networks: Networks,
     scenes: SceneList,
-    squeezed: Sequence[Rung],
+    sizes: Mapping[str, Sequence[Rung]],
     scale: TimeScale | None,
     with_plans: bool,
 ) -> dict[str, Scores]:
-    """The network alone, by name; on the model's scale if one is given.
+    """The networks alone, by name; on the model's scale if one is given.
 
-    squeezed : input sizes beside the usual ones.
-    scale : is timed in turns with the network, on every image.
+    sizes : by the name.
+    scale : is timed in turns with the networks, on every image.
     with_plans : whether the model's plans are timed as well.
     """
 
@@ -196,43 +223,40 @@ def _network_scores(
             scale.time_plans(image)
 
     clock = time.thread_time if scale else time.perf_counter
-    measured = measure_network_alone(network, head, scenes, (*SIZES, *squeezed), clock=clock, beside=beside)
-    named = {SYSTEMS["cnn"].name: measured[: len(SIZES)], SQUEEZED.name: measured[len(SIZES) :]}
+    every = tuple(chain.from_iterable(sizes.values()))
+    points = {point.rung: point for point in measure_network_alone(networks, scenes, every, clock, beside)}
     scores = {
-        name: scores_alone(name, points, network, head, scenes) for name, points in named.items() if points
+        name: scores_alone(name, [points[size] for size in own], networks, scenes)
+        for name, own in sizes.items()
+        if own
     }
     return {name: in_model_time(own, scale.ratio) for name, own in scores.items()} if scale else scores
 
 
-def _network(
-    request: Request, trained: TrainedModel, dataset: DataSet
-) -> tuple[tuple[Network, Head] | None, Path | None]:
-    """The network to run alone, the model's own if it has one; and the backbone to fit baselines with.
+def _networks(request: Request, trained: TrainedModel, dataset: DataSet) -> tuple[Networks, Path | None]:
+    """The networks to run alone, the model's own if it has some; and the backbone to fit baselines with.
 
     Baselines look at a network where the model does, or where one is named.
     """
     path = request.backbone or installed_backbone(dataset.name)
     backbone: Backbone | None = read_backbone(path) if path else None
     known = backbone is not None and dataset.name in backbone.classes
-    own = NETWORK in trained.graphs
+    own = bool(trained.graphs)
     if request.backbone and not known and not own:
         raise ConfigError(f"the backbone {path} has no head for {dataset.name}; leave it out or name another")
     looked_at = path if own or request.backbone else None
-    if own:
-        head, speaks = head_from_arrays(trained.features, len(trained.classes))
-        if speaks:
-            return (Network(trained.graphs[NETWORK]), head), looked_at
-    if backbone and known:
-        return (Network(backbone.graphs[MAIN]), backbone.heads[MAIN, dataset.name]), looked_at
-    return None, looked_at
+    networks = networks_of(trained)
+    if not networks and backbone and known:
+        networks = {NETWORK: (Network(backbone.graphs[MAIN]), backbone.heads[MAIN, dataset.name])}
+    return networks, looked_at
 
 
 def _possible(
-    request: Request, dataset: DataSet, network: object | None
+    request: Request, dataset: DataSet, networks: Networks
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The systems to run, and a note on what was left out."""
     wanted = request.systems or tuple(SYSTEMS)
-    if network is not None or "cnn" not in wanted:
+    if networks or "cnn" not in wanted:
         return wanted, ()
     if request.systems:
         raise ConfigError(

@@ -30,7 +30,7 @@ def headline(scores: Mapping[str, Scores]) -> dict[str, Any]:
     sm_cost_ratio : D-NM's cost over S-M's, for S-M's best accuracy less 0.1 points ("best") and for shares of
         HIM's accuracy.
     frontier : D-NM's accuracy less that of the network alone, the mean and the lowest over log cost; and its
-        mean IoU ("iou_…") less the network's.
+        mean IoU ("iou_…") less the network's. Of several networks, the better one at each cost counts.
     squeezed_frontier : the same where the network alone may squeeze images, as D-NM does.
     by_deadline : the figures above, for D-NM that knows the deadline.
     oracle_gain : the oracle's mean accuracy over log cost, less S-M's.
@@ -88,10 +88,11 @@ def _against_others(ours: Scores, scores: Mapping[str, Scores]) -> dict[str, Any
         figures["him_cost_share"] = _him_shares(ours, scores["HIM"])
     if "S-M" in scores:
         figures["sm_cost_ratio"] = _static_ratios(ours, scores["S-M"], scores.get("HIM"))
+    alone = [scores[name] for name in ("CNN", "CNN others") if name in scores]
     if "CNN" in scores:
-        figures["frontier"] = _against_frontier(ours, scores["CNN"])
+        figures["frontier"] = _against_frontier(ours, *alone)
     if "CNN squeezed" in scores:
-        figures["squeezed_frontier"] = _against_frontier(ours, scores["CNN"], scores["CNN squeezed"])
+        figures["squeezed_frontier"] = _against_frontier(ours, *alone, scores["CNN squeezed"])
     return figures
 
 
@@ -110,11 +111,11 @@ def _static_ratios(ours: Scores, static: Scores, him: Scores | None) -> dict[str
 def _against_frontier(ours: Scores, network: Scores, *more: Scores) -> dict[str, float | None]:
     """Compare with the best input size of the network alone that costs no more.
 
-    more : the network alone at further sizes.
+    more : further sizes, and other networks alone.
     """
-    first, last = FRONTIER_START * float(network.curve.cost.min()), float(network.curve.cost.max())
-    budgets = np.geomspace(first, max(first, last), POINTS)
     cost = np.concatenate([scores.curve.cost for scores in (network, *more)])
+    first, last = FRONTIER_START * float(network.curve.cost.min()), float(cost.max())
+    budgets = np.geomspace(first, max(first, last), POINTS)
     order = np.argsort(cost)
 
     def differences(score: Callable[[Curve], NDArray[np.float64]]) -> dict[str, float | None]:

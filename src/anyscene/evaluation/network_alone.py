@@ -1,4 +1,4 @@
-"""The network alone at fixed input sizes: the rival that anytime labeling must beat.
+"""Networks alone at fixed input sizes: the rivals that anytime labeling must beat.
 
 Each size takes the decoded image to a label map of the same size on one thread: shrink, run, paint. Painting
 enlarges the scores, or the labels where that is faster and loses hardly any accuracy.
@@ -7,8 +7,8 @@ enlarges the scores, or the labels where that is faster and loses hardly any acc
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from anyscene import metrics
 from anyscene.data import Scene, SceneList
 from anyscene.evaluation.scores import Curve, Scores
-from anyscene.features.hypercolumn.network import Head, Network
-from anyscene.features.hypercolumn.rung import RUNGS, Rung, input_size, rungs_among
+from anyscene.features.hypercolumn.network import Head, Network, head_from_arrays
+from anyscene.features.hypercolumn.rung import RUNGS, Rung, input_size, networks_among, rungs_among
 from anyscene.hierarchy import WORKING_LONG_SIDE, fit
 from anyscene.model.kernels import BELIEF_FLOOR
+from anyscene.modelfile import TrainedModel
 from anyscene.painting.cells import labels_by_cells, labels_by_scores
 
 TOLERANCE = 0.002
@@ -31,6 +32,9 @@ SIZES = tuple(dict.fromkeys(rung.unmirrored for rung in RUNGS))
 
 Paint = Callable[[NDArray[np.float32], int, tuple[int, int]], NDArray[np.int16]]
 PAINTINGS: dict[str, Paint] = {"scores": labels_by_scores, "cells": labels_by_cells}
+
+Networks = Mapping[str, tuple[Network, Head]]
+"""Networks and the heads to read, by the names that rungs call them."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,7 @@ class _Tally:
 
 
 def measure_network_alone(
-    network: Network,
-    head: Head,
+    networks: Networks,
     scenes: Iterable[Scene],
     sizes: Sequence[Rung] = SIZES,
     clock: Callable[[], float] = time.perf_counter,
@@ -65,24 +68,25 @@ def measure_network_alone(
     clock : gives seconds; `time.thread_time` where others keep the machine busy.
     beside : called with every image as well, so that what it times is timed at the same moments.
     """
-    shape = (head.classes, head.classes + 1)
+    bare = _bare(networks)
+    classes = bare[sizes[0].network][1].classes
+    shape = (classes, classes + 1)
     tallies = {(s, p): _Tally(np.zeros(shape, np.int64), []) for s in sizes for p in PAINTINGS}
-    scores_only = Head(head.weight[: head.classes], head.bias[: head.classes], head.classes)
     for position, scene in enumerate(scenes):
         if scene.truth is None:
             continue
         if position == 0:
             for size in sizes:  # compiles, allocates and warms caches before anything is timed
                 for paint in PAINTINGS.values():
-                    label_whole(network, scores_only, scene.image, size, paint)
+                    label_whole(*bare[size.network], scene.image, size, paint)
         # Every scene starts with another size, so that none always finds the caches as the largest left them.
         turns = list(tallies.items())
         start = position % len(turns)
         for (size, painting), tally in turns[start:] + turns[:start]:
             begun = clock()
-            labels = label_whole(network, scores_only, scene.image, size, PAINTINGS[painting])
+            labels = label_whole(*bare[size.network], scene.image, size, PAINTINGS[painting])
             tally.costs.append((clock() - begun) * 1e3)
-            tally.counts += metrics.count(scene.truth, labels, head.classes)
+            tally.counts += metrics.count(scene.truth, labels, classes)
         if beside:
             beside(scene.image)
     return tuple(_faster([_point(s, p, tallies[s, p]) for p in PAINTINGS]) for s in sizes)
@@ -117,14 +121,13 @@ def loss_whole(network: Network, head: Head, scene: Scene, rung: Rung) -> float:
     return float(np.minimum(terms, -np.log(BELIEF_FLOOR)).mean()) if len(terms) else 0.0
 
 
-def scores_alone(
-    name: str, points: Sequence[Point], network: Network, head: Head, scenes: SceneList
-) -> Scores:
+def scores_alone(name: str, points: Sequence[Point], networks: Networks, scenes: SceneList) -> Scores:
     """Some input sizes as one system: a point of its curve each, cheapest first. Its loss is of pixels."""
     ordered = sorted(points, key=lambda point: point.cost_ms)
-    plain = head.first_rows(head.classes)
+    bare = _bare(networks)
     losses = [
-        np.mean([loss_whole(network, plain, scene, point.rung) for scene in scenes]) for point in ordered
+        np.mean([loss_whole(*bare[point.rung.network], scene, point.rung) for scene in scenes])
+        for point in ordered
     ]
     curve = Curve(
         np.array([point.cost_ms for point in ordered]),
@@ -136,10 +139,30 @@ def scores_alone(
     return Scores(name, False, curve, float(curve.cost[-1]), final)
 
 
-def squeezed_sizes(sets: Iterable[str]) -> tuple[Rung, ...]:
-    """The squeezed input sizes among some feature sets, each once."""
+def usual_sizes(network: str) -> tuple[Rung, ...]:
+    """The usual input sizes of a network."""
+    return tuple(replace(size, network=network) for size in SIZES)
+
+
+def squeezed_sizes(sets: Iterable[str], network: str) -> tuple[Rung, ...]:
+    """The squeezed input sizes of a network among some feature sets, each once."""
     sizes = dict.fromkeys(rung.unmirrored for rung in rungs_among(sets).values())
-    return tuple(rung for rung in sizes if rung.squeeze != 1)
+    return tuple(rung for rung in sizes if rung.squeeze != 1 and rung.network == network)
+
+
+def networks_of(trained: TrainedModel) -> Networks:
+    """The networks of a model whose heads score its classes, in its order."""
+    found = {}
+    for name in networks_among(trained.model.pool.sets):
+        head, speaks = head_from_arrays(trained.features, len(trained.classes), name)
+        if speaks:
+            found[name] = Network(trained.graphs[name]), head
+    return found
+
+
+def _bare(networks: Networks) -> Networks:
+    """The same with heads that have no embedding."""
+    return {name: (network, head.first_rows(head.classes)) for name, (network, head) in networks.items()}
 
 
 def _point(rung: Rung, painting: str, tally: _Tally) -> Point:

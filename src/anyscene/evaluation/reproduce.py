@@ -14,6 +14,7 @@ from anyscene.data import open as open_data
 from anyscene.errors import ConfigError
 from anyscene.evaluation.claims import Claim, check_claims
 from anyscene.evaluation.evaluate import Evaluation, evaluate, with_tree_first
+from anyscene.evaluation.network_alone import networks_of
 from anyscene.evaluation.pooled_runs import runs_of
 from anyscene.evaluation.request import (
     LAZY,
@@ -25,7 +26,6 @@ from anyscene.evaluation.request import (
 )
 from anyscene.evaluation.trace_jobs import Report
 from anyscene.features.hypercolumn.backbone import MAIN, read_backbone, shipped_backbone
-from anyscene.features.hypercolumn.network import head_from_arrays
 from anyscene.features.hypercolumn.rung import NETWORK
 from anyscene.files import write_atomically
 from anyscene.learning.config import TrainConfig
@@ -188,10 +188,7 @@ def _is_made_so(found: TrainedModel, wanted: Reproduction, backbone: Path | None
 
 def _systems(trained: TrainedModel) -> tuple[str, ...]:
     """The paper's systems, and the network alone if it knows the classes."""
-    if NETWORK not in trained.graphs:
-        return SYSTEMS
-    _, speaks = head_from_arrays(trained.features, len(trained.classes))
-    return (*SYSTEMS, "cnn") if speaks else SYSTEMS
+    return (*SYSTEMS, "cnn") if networks_of(trained) else SYSTEMS
 
 
 def _judged(lazy: Evaluation, segmentation: str) -> Reproduced:

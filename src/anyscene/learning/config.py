@@ -47,7 +47,8 @@ class TrainConfig(BaseModel):
     rungs: tuple[str, ...] = Field(
         tuple(rung.short for rung in RUNGS),
         min_length=1,
-        description="the network's inputs: width in thousandths, s667: squeezed, m: mirrored",
+        description="networks' inputs: width in thousandths, s667: squeezed, m: mirrored; large@1000 for a "
+        "network that is called large",
     )
 
     detail: bool = Field(

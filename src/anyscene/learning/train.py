@@ -18,10 +18,17 @@ from anyscene.data import DataSet, SceneList
 from anyscene.data import open as open_data
 from anyscene.errors import ConfigError, DataError
 from anyscene.familiarity import FAMILIARITY
-from anyscene.features import bank_to_arrays
-from anyscene.features.hypercolumn.backbone import shipped_backbone
+from anyscene.features import bank_to_arrays, list_feature_sets
 from anyscene.features.hypercolumn.rung import Rung
-from anyscene.learning.banks import fit_banks, load_banks, restrict, usual_sets
+from anyscene.learning.banks import (
+    Backbones,
+    check_networks,
+    fit_banks,
+    load_banks,
+    named_backbones,
+    restrict,
+    usual_sets,
+)
 from anyscene.learning.config import TrainConfig
 from anyscene.learning.corpus_building import Ahead, build_corpus
 from anyscene.learning.familiar import familiarity_of
@@ -59,7 +66,7 @@ class Spread(Protocol):
         data: DataSet,
         names: Sequence[str],
         arrays: Mapping[str, NDArray[Any]],
-        backbone: Path | None,
+        backbones: Backbones,
         config: TrainConfig,
     ) -> Ahead:
         """Let them extract features. names, arrays : of the feature sets, and what these have learned."""
@@ -76,7 +83,7 @@ def train(
     restart: bool = False,
     run: str | Path | None = None,
     network: bool = True,
-    backbone: str | Path | None = None,
+    backbone: str | Path | Mapping[str, str | Path] | None = None,
     costs: str | Path | None = None,
     report: Report = lambda stage, done, total, note: None,
     spread: Spread | None = None,
@@ -89,7 +96,8 @@ def train(
     run : folder of the run (default: `out` with `.run` after it). A run that was stopped goes on.
     restart : begin anew, whatever is in that folder.
     network : learn with the hypercolumn's network; without it from the other feature sets alone.
-    backbone : file of that network (default: the one that ships).
+    backbone : file of that network (default: the one that ships); with several networks, a file for each,
+        by the names that `config.rungs` calls them.
     costs : a cost file of another run to use instead of measuring this machine (`RUN/costs.json`).
     spread : other machines that extract features, propose sequences and explore, see `anyscene.cluster`.
 
@@ -106,7 +114,9 @@ def train(
     dataset = open_data(dataset) if isinstance(dataset, str) else dataset
     data = restrict(dataset, split)
     given = _fingerprint(Path(costs)) if costs else ""
-    looked_at = Path(backbone or shipped_backbone(dataset.name)) if network else None
+    backbones = named_backbones(backbone, dataset.name) if network else {}
+    if backbones:
+        check_networks(backbones, map(Rung.parse, config.rungs), config.sets or list_feature_sets())
     report("reading", 0, 1, "")
     images, labelled = _read_scenes(data.split("train"), config.threads)
     if (usable := min(labelled, config.images or labelled)) < FEWEST:
@@ -120,14 +130,14 @@ def train(
         "set of images and labels": images,
         "config": config.model_dump(mode="json"),
         "seed": seed,
-        "backbone": _fingerprint(looked_at) if looked_at else "",
+        "backbone": {name: _fingerprint(file) for name, file in backbones.items()},
         "cost file": given,
     }
     folder = RunFolder(Path(run) if run else out.with_name(out.name + ".run"), identity, restart)
     # Threads are ours to share out: libraries that start their own would oversubscribe.
     with threadpool_limits(1):
         cv2.setNumThreads(1)
-        trained = _stages(data, folder, config, seed, looked_at, costs, report, spread)
+        trained = _stages(data, folder, config, seed, backbones, costs, report, spread)
     save_model(out, trained)
     report("model", 1, 1, str(out))
     return trained
@@ -138,31 +148,31 @@ def _stages(
     folder: RunFolder,
     config: TrainConfig,
     seed: int,
-    network: Path | None,
+    backbones: Backbones,
     costs: str | Path | None,
     report: Report,
     spread: Spread | None = None,
 ) -> TrainedModel:
     bank_seed, proposal_seed, policy_seed = np.random.SeedSequence(seed).spawn(3)
     report("feature sets", 0, 1, "fitting")
-    sets = config.sets or usual_sets(data.classes.names, network)
+    sets = config.sets or usual_sets(data.classes.names, backbones)
     arrays = folder.arrays(
         "bank", lambda: fit_banks(data, sets, np.random.default_rng(bank_seed)) or _nothing()
     )
     embedding = config.looks_at_embedding
-    banks = load_banks(data, sets, arrays, network, 1, embedding, map(Rung.parse, config.rungs))
+    banks = load_banks(data, sets, arrays, backbones, 1, embedding, map(Rung.parse, config.rungs))
     report("feature sets", 1, 1, ", ".join(banks.names))
     measured = folder.document(
         "costs", lambda: read_costs(costs) if costs else measure_costs(banks.whole, data)
     )
-    ahead = spread.extraction(data, sets, arrays, network, config) if spread else None
+    ahead = spread.extraction(data, sets, arrays, backbones, config) if spread else None
     corpus, prices = build_corpus(data, banks, config, measured, report, ahead)
     helpers = spread.helpers if spread else Here(config.threads, report)
     proposals = propose(corpus, prices, config, folder, proposal_seed, report, helpers)
     policies = learn(proposals, config, folder, policy_seed, report, helpers)
     model = proposals.model
     runs = _held_out_runs(proposals, policies, config.threads)
-    network_arrays, graphs = banks.network()
+    network_arrays, graphs = banks.networks()
     learned = familiarity_of(data, banks.whole, config.threads).to_arrays()
     familiar = {f"{FAMILIARITY}/{name}": array for name, array in learned.items()}
     record = {

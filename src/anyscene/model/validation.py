@@ -17,8 +17,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from anyscene.checks import check_array, check_keys
 from anyscene.familiarity import FAMILIARITY, Familiarity
 from anyscene.features import bank_from_arrays
-from anyscene.features.hypercolumn.network import head_from_arrays, network_width
-from anyscene.features.hypercolumn.rung import NETWORK, rungs_among
+from anyscene.features.hypercolumn.network import glance_width, head_from_arrays
+from anyscene.features.hypercolumn.rung import networks_among, rungs_among
 from anyscene.hierarchy import LAYERS
 from anyscene.model.chain import PARENT_BELIEF
 from anyscene.named_arrays import Arrays, under
@@ -104,22 +104,24 @@ class Sources(NamedTuple):
 
 def sources_of(sets: Sequence[str], features: Arrays, graphs: Mapping[str, bytes], classes: int) -> Sources:
     """Check what the feature sets of a model learned, and return what they offer."""
-    rungs = rungs_among(sets)
+    rungs, networks = rungs_among(sets), networks_among(sets)
     plain = [name for name in sets if name not in rungs]
     owners = {name.partition("/")[0] for name in features}
-    has_network = bool(rungs)
-    check_keys("the networks", graphs, [NETWORK] * has_network)
-    if unknown := owners - {*plain, *([NETWORK] * has_network), FAMILIARITY}:
+    check_keys("the networks", graphs, networks)
+    if twice := {*plain, FAMILIARITY}.intersection(networks):
+        raise ValueError(f"a network and something else are both called '{min(twice)}'")
+    if unknown := owners - {*plain, *networks, FAMILIARITY}:
         raise ValueError(f"there are arrays of '{min(unknown)[:100]}', which is no feature set of the model")
     offered = {
         name: (chosen.dimensions, chosen.speaks_of_classes, chosen.fineness > 0)
         for name, chosen in bank_from_arrays(plain, features).items()
     }
-    if has_network:
-        head, speaks = head_from_arrays(features, classes)
-        offered |= dict.fromkeys(rungs, (len(head.bias), speaks, speaks))
+    heads = {network: head_from_arrays(features, classes, network) for network in networks}
+    for name, rung in rungs.items():
+        head, speaks = heads[rung.network]
+        offered[name] = len(head.bias), speaks, speaks
     if FAMILIARITY in owners:
-        Familiarity.from_arrays(under(FAMILIARITY, features), network_width(features))
+        Familiarity.from_arrays(under(FAMILIARITY, features), glance_width(features, networks))
     if any(speaks and columns < classes for columns, speaks, _ in offered.values()):
         raise ValueError("a feature set scores fewer classes than there are")
     columns, speak, show = zip(*(offered[name] for name in sets), strict=True)

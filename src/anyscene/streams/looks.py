@@ -66,16 +66,16 @@ class Looks:
 
 
 def looks_of(engine: Engine) -> Looks:
-    """The looks of a model: its network at some input sizes; without a network, a whole labeling."""
+    """The looks of a model: its first network at some input sizes; without one, a whole labeling."""
     rungs = rungs_to_look_by(engine.feature_sets)
     return network_looks(rungs, len(engine.classes)) if rungs else whole_look(engine)
 
 
 def rungs_to_look_by(sets: Iterable[FeatureSet]) -> list[RungScores]:
-    """Up to COUNT rungs that tell classes, from the coarsest to the finest."""
+    """Up to COUNT rungs of one network that tell classes, from the coarsest to the finest."""
     rungs = [each for each in sets if isinstance(each, RungScores) and each.speaks_of_classes]
-    plain = sorted((rung for rung in rungs if not rung.rung.mirrored), key=lambda rung: rung.fineness)
-    return _spread(plain)
+    plain = [each for each in rungs if not each.rung.mirrored and each.rung.network == rungs[0].rung.network]
+    return _spread(sorted(plain, key=lambda rung: rung.fineness))
 
 
 def network_looks(rungs: Sequence[RungScores], classes: int) -> Looks:

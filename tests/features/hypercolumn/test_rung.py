@@ -30,7 +30,7 @@ def test_names_are_those_of_model_files(name, rung):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "hypercolumn", "25", "000", "1001", "500s000", "500ms667", "place@500", "500m "]
+    "name", ["", "hypercolumn", "25", "000", "1001", "500s000", "500ms667", "Large@500", "large@", "500m "]
 )
 def test_what_is_no_rung_is_refused(name):
     with pytest.raises(ConfigError, match="is no rung"):

@@ -172,9 +172,9 @@ def _banks(data: DataSet, folder: Path, backbone: Path | None, report: Report) -
     if not path.exists():
         report("feature sets", 0, 1, "fitting")
         write_arrays(path, fit_banks(data, PAPER_SETS, np.random.default_rng(0)))
-    banks = load_banks(data, PAPER_SETS, load_file(path), backbone, 1)
-    if banks.backbone:
-        head, graphs = banks.network()
+    banks = load_banks(data, PAPER_SETS, load_file(path), {GRAPH: backbone} if backbone else {}, 1)
+    if banks.ladders:
+        head, graphs = banks.networks()
         write_arrays(folder / HEAD, head)
         with write_atomically(folder / NETWORK) as file:
             file.write(graphs[GRAPH])

@@ -1,17 +1,18 @@
-"""The ladder: the network at several input sizes, each rung a feature set of its own."""
+"""The ladder: networks at several input sizes, each rung a feature set of its own."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anyscene.errors import ConfigError
-from anyscene.features.hypercolumn.backbone import Backbone
+from anyscene.features.hypercolumn.backbone import MAIN, Backbone
 from anyscene.features.hypercolumn.image_keys import image_key
-from anyscene.features.hypercolumn.network import Head, Network
+from anyscene.features.hypercolumn.network import Head, Network, head_to_arrays
 from anyscene.features.hypercolumn.probabilities import floored_scores, make_probabilities
 from anyscene.features.hypercolumn.rung import RUNGS, Rung
 from anyscene.features.hypercolumn.watchdog import Ended, OutOfTime
@@ -31,7 +32,7 @@ TWIN = 1e-4
 
 
 class RungScores(FeatureSet):
-    """Class scores and an embedding from the network at one rung; regions get mean probabilities.
+    """Class scores and an embedding from a network at one rung; regions get mean probabilities.
 
     The map of a mirrored rung lies as the frame does.
 
@@ -95,7 +96,7 @@ class RungScores(FeatureSet):
 
 
 def glance_at(image: NDArray[np.uint8], bank: Iterable[FeatureSet]) -> NDArray[np.float32] | None:
-    """What a network among some feature sets makes of an image as a whole; None if there is no network."""
+    """What the first network of some feature sets makes of an image as a whole; None if there is none."""
     rung = next((chosen for chosen in bank if isinstance(chosen, RungScores)), None)
     return None if rung is None else rung.glance(View(working_frame(image)))
 
@@ -115,9 +116,9 @@ class HonestLadder:
 
     A part's session is made when it is first needed, and kept.
 
-    backbone: the network with its parts. dataset: the data set whose head is read. rungs: those to make.
-    threads: CPU threads of a session. speaks: whether the head's classes are those that are learned.
-    bare: whether to leave out the embedding.
+    backbone: the network with its parts. dataset: the data set whose head is read. rungs: those to make, all
+    of this network. threads: CPU threads of a session. speaks: whether the head's classes are those that are
+    learned. bare: whether to leave out the embedding.
     """
 
     def __init__(
@@ -144,6 +145,12 @@ class HonestLadder:
     def for_image(self, image: NDArray[np.uint8]) -> dict[str, RungScores]:
         """The rungs of a part that was not fitted to this image; an error if there is none."""
         return self.of_part(self._backbone.part_for(image_key(image)))
+
+    def in_model(self) -> tuple[dict[str, NDArray[Any]], dict[str, bytes]]:
+        """The arrays and the graph that a model file keeps of the network."""
+        name = self._rungs[0].network
+        head = self._backbone.heads[MAIN, self._dataset]
+        return head_to_arrays(head, self._speaks, name), {name: self._backbone.graphs[MAIN]}
 
     def of_part(self, part: str) -> dict[str, RungScores]:
         """The rungs of one part; those of the part `train` label new images."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +15,10 @@ from anyscene.features.hypercolumn.graph_check import MOST_ROWS, OUTPUT_STRIDE, 
 from anyscene.features.hypercolumn.rung import NETWORK
 from anyscene.features.hypercolumn.watchdog import Ended, OutOfTime, Watchdog
 from anyscene.forking import never_forked
-from anyscene.named_arrays import Arrays
+from anyscene.named_arrays import Arrays, prefixed, under
 
-FOREIGN = f"{NETWORK}/foreign"
-"""Array that a model file has if its head scores other classes than the model's: how many they are."""
+FOREIGN = "foreign"
+"""Array that a model file has if a head scores other classes than the model's: how many they are."""
 
 LARGEST_WEIGHT = 1e6
 """The largest weight of a head in a file; larger ones could only overflow."""
@@ -134,24 +135,25 @@ class Network:
                 return self._session.run(["scores"], feed, options)[0]
 
 
-def head_to_arrays(head: Head, speaks: bool) -> dict[str, NDArray[Any]]:
-    """What a model file keeps of its network's head."""
-    arrays: dict[str, NDArray[Any]] = {f"{NETWORK}/weight": head.weight, f"{NETWORK}/bias": head.bias}
-    return arrays if speaks else {**arrays, FOREIGN: np.array([head.classes])}
+def head_to_arrays(head: Head, speaks: bool, network: str = NETWORK) -> dict[str, NDArray[Any]]:
+    """What a model file keeps of a network's head."""
+    arrays: dict[str, NDArray[Any]] = {"weight": head.weight, "bias": head.bias}
+    return prefixed(network, arrays if speaks else {**arrays, FOREIGN: np.array([head.classes])})
 
 
-def network_width(arrays: Arrays) -> int | None:
-    """How many features the network of a model file gives a cell; None where the file has no network."""
-    weight = arrays.get(f"{NETWORK}/weight")
-    return None if weight is None else weight.shape[-1]
-
-
-def head_from_arrays(arrays: Arrays, classes: int) -> tuple[Head, bool]:
-    """The head in a model file, and whether it scores the model's classes, of which there are `classes`."""
-    weight, bias = (arrays[f"{NETWORK}/{part}"] for part in ("weight", "bias"))
-    speaks = FOREIGN not in arrays
+def head_from_arrays(arrays: Arrays, classes: int, network: str = NETWORK) -> tuple[Head, bool]:
+    """A network's head in a model file, and whether it scores the model's classes; so many are those."""
+    own = under(network, arrays)
+    weight, bias = own["weight"], own["bias"]
+    speaks = FOREIGN not in own
     if not speaks:
-        check_array("the number of foreign classes", arrays[FOREIGN], np.int64, (1,))
-        classes = int(arrays[FOREIGN][0])
+        check_array("the number of foreign classes", own[FOREIGN], np.int64, (1,))
+        classes = int(own[FOREIGN][0])
     check_head(weight, bias, classes)
     return Head(weight, bias, classes), speaks
+
+
+def glance_width(arrays: Arrays, networks: Sequence[str]) -> int | None:
+    """How many features a cell gets from the first of a model's networks, which glances; None without one."""
+    weight = arrays.get(f"{networks[0]}/weight") if networks else None
+    return None if weight is None else weight.shape[-1]

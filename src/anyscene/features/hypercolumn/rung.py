@@ -1,4 +1,4 @@
-"""A rung of the ladder: the size at which the network reads the frame, and how that is written down."""
+"""A rung of the ladder: the size at which a network reads the frame, and how that is written down."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from anyscene.errors import ConfigError
 
 NETWORK = "hypercolumn"
-"""How names of rungs call their network; a model file calls its graph and its head's arrays the same."""
+"""The usual network. A model file calls a network's graph and its head's arrays as rungs call the network."""
 
 INPUT_MULTIPLE = 32
 """Sides of what the network reads are multiples of this many pixels: its strides halve them five times."""
@@ -17,41 +17,45 @@ INPUT_MULTIPLE = 32
 SQUEEZED_ASPECT = 3 / 4
 """Height over width of the lowest frames that are squeezed in full; squeezing was measured on such frames."""
 
-_NAME = re.compile(rf"(?:{NETWORK}@)?([0-9]{{3}}|1000)(?:s([0-9]{{3}}))?(m?)")
+_NAME = re.compile(r"(?:([a-z]{1,32})@)?([0-9]{3}|1000)(?:s([0-9]{3}))?(m?)")
 
 
 @dataclass(frozen=True)
 class Rung:
-    """How the network reads the frame. Its text is its feature set's name, such as `hypercolumn@533s667m`.
+    """How a network reads the frame. Its text is its feature set's name, such as `hypercolumn@533s667m`.
 
     scale: width of the input over that of the working frame, in whole thousandths.
     squeeze: share of its height that a frame of 4:3 keeps, in whole thousandths; 1 keeps the aspect.
     mirrored: whether the network sees the frame mirrored, and so errs elsewhere.
+    network: its name, a lower-case word.
     """
 
     scale: float
     squeeze: float = 1.0
     mirrored: bool = False
+    network: str = NETWORK
 
     @classmethod
     def parse(cls, name: str) -> Rung:
-        """The rung of that name, with `hypercolumn@` or without; an error if it is none."""
+        """The rung of that name, of the usual network if it names none; an error if it is no rung."""
         found = _NAME.fullmatch(name)
-        if not found or not int(found[1]) or not int(found[2] or 1):
+        if not found or not int(found[2]) or not int(found[3] or 1):
             raise ConfigError(
                 f"'{name}' is no rung: it must be a scale in thousandths of the frame, from 001 to 1000, "
-                "with s667 after it to keep 0.667 of its height, and m to mirror it"
+                "with s667 after it to keep 0.667 of its height, and m to mirror it; and before it large@ if "
+                "'large' is the network that reads it"
             )
-        return cls(int(found[1]) / 1000, int(found[2] or 1000) / 1000, bool(found[3]))
+        return cls(int(found[2]) / 1000, int(found[3] or 1000) / 1000, bool(found[4]), found[1] or NETWORK)
 
     def __str__(self) -> str:
-        return f"{NETWORK}@{self.short}"
+        squeeze = "" if self.squeeze == 1 else f"s{round(1000 * self.squeeze):03d}"
+        size = f"{round(1000 * self.scale):03d}{squeeze}{'m' if self.mirrored else ''}"
+        return f"{self.network}@{size}"
 
     @property
     def short(self) -> str:
-        """The name without its network, such as `533s667m`: how settings of training call a rung."""
-        squeeze = "" if self.squeeze == 1 else f"s{round(1000 * self.squeeze):03d}"
-        return f"{round(1000 * self.scale):03d}{squeeze}{'m' if self.mirrored else ''}"
+        """The name without the usual network, such as `533s667m`: how settings of training call a rung."""
+        return str(self).removeprefix(f"{NETWORK}@")
 
     @property
     def area(self) -> float:
@@ -74,7 +78,12 @@ RUNGS = tuple(map(Rung.parse, ("140", "200", "250", "375", "500", "625", "750", 
 
 def rungs_among(names: Iterable[str]) -> dict[str, Rung]:
     """The rungs among the names of feature sets, by name."""
-    return {name: Rung.parse(name) for name in names if name.startswith(f"{NETWORK}@")}
+    return {name: Rung.parse(name) for name in names if "@" in name}
+
+
+def networks_among(names: Iterable[str]) -> tuple[str, ...]:
+    """The networks that some feature sets run; the first of them glances (`ladder.glance_at`)."""
+    return tuple(dict.fromkeys(rung.network for rung in rungs_among(names).values()))
 
 
 def input_size(height: int, width: int, scale: float, squeeze: float = 1.0) -> tuple[int, int]:

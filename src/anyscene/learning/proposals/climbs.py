@@ -1,4 +1,4 @@
-"""Climbs: a few rungs of the ladder, one after the other, each blended with those before.
+"""Climbs: a few rungs of the ladder, from cheap to dear, each blended with those before.
 
 A greedy sequence takes every rung, because each pays at once; which had better be left out shows only at the
 end. There are few rungs and a blend is fitted in a second, so all climbs that rise fast enough are proposed.
@@ -38,13 +38,15 @@ def propose_climbs(
     prices : of the feature sets, in milliseconds.
     """
     rises = rises_between(corpus, prices)
+    # By cost and not by size: a large network's small input may cost more than a small network's large one.
+    by_cost = sorted(corpus.ladder, key=lambda rung: prices[rung])
     start = initial_state(corpus.prior, len(corpus.sets), corpus.layer_count, 0)
     states, random = [start] * len(corpus.fit), np.random.default_rng(seed)
     sample = draw_sample(corpus.fit, states, settings.samples, corpus.sets, random)
     chains: dict[tuple[int, ...], Chain] = {}
     climbs = []
     for count in range(1, MOST_RUNGS + 1):
-        for rungs in combinations(corpus.ladder, count):
+        for rungs in combinations(by_cost, count):
             if not all(rises(before, after) for before, after in pairwise(rungs)):
                 continue
             chains[rungs] = blend_chain(sample, rungs, corpus, settings)
