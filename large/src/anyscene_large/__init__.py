@@ -1,0 +1,1 @@
+"""Models with a second, larger network; `anyscene.engine.loading` finds them."""
