@@ -92,6 +92,36 @@ def model_file(streets, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def two_networks_file(streets, tmp_path_factory):
+    """A small model with two networks: the shipped one, under two names."""
+    from anyscene.features.hypercolumn.backbone import shipped_backbone
+    from anyscene.learning.config import TrainConfig
+    from anyscene.learning.train import train
+
+    config = TrainConfig(
+        sets=("place",),
+        rungs=("250", "375", "large@500", "large@625m"),
+        thresholds=(0.0,),
+        lambdas=(0.0,),
+        bundles=(1,),
+        steps=4,
+        clusters=0,
+        samples=4000,
+        screening_samples=2000,
+        iterations=1,
+        explored=6,
+        prune_images=2,
+        guide_rounds=1,
+        guide_images=2,
+        threads=1,
+    )
+    backbones = dict.fromkeys(("large", "hypercolumn"), shipped_backbone("camvid"))
+    path = tmp_path_factory.mktemp("models") / "two.anyscene"
+    train(streets, path, config, backbone=backbones)
+    return path
+
+
+@pytest.fixture(scope="session")
 def engine(model_file):
     """The small model, ready to label."""
     return anyscene.load(model_file)

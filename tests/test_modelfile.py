@@ -23,6 +23,13 @@ from tests.worlds import CLASSES, random_model, random_world
 SETS = ("color", "hypercolumn@250")
 
 
+def head(random, network):
+    return {
+        f"{network}/weight": random.random((CLASSES, 2), dtype=np.float32),
+        f"{network}/bias": random.random(CLASSES, dtype=np.float32),
+    }
+
+
 @pytest.fixture
 def trained():
     random = np.random.default_rng(0)
@@ -34,10 +41,7 @@ def trained():
         policies={"D-NM": learned(random, model), "D-M": learned(random, model)},
         static=(0, 5),
         plans=(Plan((5,), (0.1, 2.0)), Plan((5, 0), (0.1, 2.0, 3.5))),
-        features={
-            "hypercolumn/weight": random.random((CLASSES, 2), dtype=np.float32),
-            "hypercolumn/bias": random.random(CLASSES, dtype=np.float32),
-        },
+        features=head(random, "hypercolumn"),
         graphs={"hypercolumn": b"a network"},
         record={"data": "worlds", "images fitted": 3, "held out": {"D-NM": {"final accuracy": 0.5}}},
     )
@@ -48,6 +52,19 @@ def path(trained, tmp_path):
     path = tmp_path / "m.anyscene"
     save_model(path, trained)
     return path
+
+
+@pytest.fixture
+def with_two_networks(trained):
+    random = np.random.default_rng(1)
+    model = random_model(random, layers=LAYERS, sets=("hypercolumn@250", "large@500"))
+    return replace(
+        trained,
+        model=model,
+        policies={"D-NM": learned(random, model)},
+        features={**trained.features, **head(random, "large")},
+        graphs={"hypercolumn": b"a network", "large": b"a larger network"},
+    )
 
 
 def members(path):
@@ -86,6 +103,44 @@ def test_a_loaded_model_does_exactly_what_the_saved_one_did(trained, path):
     assert rollout(
         loaded.model, StaticPolicy(loaded.static), world.evidence, world.truth, 0.5
     ).actions.tolist() == [0, 5]
+
+
+def test_a_model_holds_all_its_networks(with_two_networks, tmp_path):
+    path = tmp_path / "m.anyscene"
+    save_model(path, with_two_networks)
+    loaded = load_model(path)
+    assert loaded.graphs == with_two_networks.graphs
+    assert loaded.model.pool.sets == with_two_networks.model.pool.sets
+    for name, array in with_two_networks.features.items():
+        np.testing.assert_array_equal(loaded.features[name], array)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "features", "words"),
+    [
+        ({"hypercolumn": b"x"}, {}, "large"),
+        ({"hypercolumn": b"x", "large": b"x", "third": b"x"}, {}, "third"),
+        ({}, {"large/weight": None}, "weight"),
+        ({}, {"large/weight": np.zeros((CLASSES, 2))}, "float64"),
+        ({}, {"large/weight": np.zeros((CLASSES - 1, 2), np.float32)}, "bias"),
+        ({}, {"third/weight": np.zeros((CLASSES, 2), np.float32)}, "third"),
+    ],
+)
+def test_each_network_needs_its_graph_and_its_head_and_nothing_else_is_there(
+    with_two_networks, tmp_path, graphs, features, words
+):
+    path = tmp_path / "m.anyscene"
+    changed = {**with_two_networks.features, **features}
+    kept = {name: array for name, array in changed.items() if array is not None}
+    save_model(path, replace(with_two_networks, features=kept, graphs=graphs or with_two_networks.graphs))
+    check_refused(path, "contradicts itself", words)
+
+
+def test_a_network_has_no_name_that_something_else_has(with_two_networks, path, tmp_path):
+    clash = random_model(np.random.default_rng(1), layers=LAYERS, sets=("color", "color@500"))
+    parts = {**head(np.random.default_rng(1), "color")}
+    save_model(path, replace(with_two_networks, model=clash, features=parts, graphs={"color": b"x"}))
+    check_refused(path, "both called 'color'")
 
 
 def test_equal_models_are_equal_bytes(trained, path, tmp_path):

@@ -1,5 +1,6 @@
 """What of a model file is run."""
 
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,7 +9,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from anyscene.engine.loading import bank_of, columns_read, find_model, load, without_a_limit
+from anyscene.engine import loading
+from anyscene.engine.loading import (
+    bank_of,
+    columns_read,
+    find_model,
+    load,
+    shipped_models,
+    without_a_limit,
+)
+from anyscene.errors import ModelError
 from anyscene.features import View
 from anyscene.features.hypercolumn.ladder import ladder
 from anyscene.features.hypercolumn.network import head_from_arrays
@@ -56,6 +66,38 @@ def test_without_a_limit_a_policy_that_ends_lower_than_a_sequence_gives_way_to_t
     assert chooses(learned, 0.9, 0.9005) == (learned, 9.0)
     assert chooses(StaticPolicy((0,)), 0.9, 0.902) == (StaticPolicy((0,)), 9.0)
     assert without_a_limit(replace(small, policies={"D-NM": learned}, record={})) == (learned, None)
+
+
+def test_each_rung_runs_the_network_that_it_names(two_networks_file):
+    bank = bank_of(load_model(two_networks_file))
+    networks = {name: bank[name]._network for name in rungs_among(bank)}
+    assert networks["hypercolumn@250"] is networks["hypercolumn@375"]
+    assert networks["large@500"] is networks["large@625m"]
+    assert networks["hypercolumn@250"] is not networks["large@500"]
+
+
+def test_a_model_with_two_networks_labels(two_networks_file, streets):
+    labeling = load(two_networks_file).label(streets.split("val")[0].image)
+    assert any("@" in step.action for step in labeling.trace)
+    assert labeling.familiarity is not None  # it was learned from the first network's glances
+
+
+def test_models_of_the_package_with_larger_networks_are_found_where_it_is_installed(
+    model_file, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    assert not set(shipped_models()) & set(loading.LARGE_MODELS)
+    with pytest.raises(ModelError, match=r"not installed; `pip install 'anyscene\[large\]'` adds it"):
+        find_model("camvid-large")
+    package = tmp_path / "anyscene_large"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    shutil.copy(model_file, package / "camvid-large.anyscene")
+    monkeypatch.undo()
+    monkeypatch.delitem(sys.modules, "anyscene_large", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert find_model("camvid-large") == package / "camvid-large.anyscene"
+    assert set(shipped_models()) > {"camvid", "stanford"}
 
 
 FIRST_PICTURE = """

@@ -19,6 +19,7 @@ from anyscene.evaluation.baselines.classifier import ClassifierSettings
 from anyscene.evaluation.baselines.fitted import FittedBaselines
 from anyscene.evaluation.baselines.fitting import fit_baselines
 from anyscene.evaluation.evaluate import evaluate
+from anyscene.evaluation.network_alone import SIZES
 from anyscene.evaluation.request import Request
 from anyscene.evaluation.results_file import read_results
 from anyscene.evaluation.scored_image import prepare_image
@@ -164,6 +165,15 @@ def test_what_cannot_be_gets_one_clear_sentence(model_file, tmp_path, change, ki
     with pytest.raises(kind, match=words) as caught:
         evaluate(Request(**(plain | change)))
     assert "\n" not in str(caught.value)
+
+
+def test_each_network_of_a_model_is_a_rival_alone(two_networks_file, tmp_path):
+    request = Request(SPEC, "val", str(two_networks_file), tmp_path, ("dnmd", "cnn"), images=2)
+    systems = {one["name"]: one for one in evaluate(request).document["systems"]}
+    assert systems.keys() == {"D-NM by deadline", "CNN", "CNN others"}
+    assert len(systems["CNN"]["curve"]) == len(systems["CNN others"]["curve"]) == len(SIZES)
+    # Here the other network is the same one.
+    assert systems["CNN others"]["pixel"] == pytest.approx(systems["CNN"]["pixel"], abs=0.01)
 
 
 def test_a_report_that_cannot_be_written_is_found_out_at_once(model_file, tmp_path):

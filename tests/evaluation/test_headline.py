@@ -102,6 +102,13 @@ def test_classes_count_beside_pixels():
     assert frontier["iou_lowest_difference"] == pytest.approx(expected)
 
 
+def test_of_several_networks_the_better_one_at_each_cost_is_the_rival():
+    larger = scores("CNN others", [(30, 0.75), (90, 0.82)], anytime=False)
+    frontier = headline({own.name: own for own in (OURS, NETWORK, larger)})["frontier"]
+    assert (frontier["from_ms"], frontier["to_ms"]) == (pytest.approx(16), pytest.approx(90))
+    assert frontier["lowest_difference"] == pytest.approx(0.78 - 0.82)
+
+
 def test_the_network_squeezed_is_a_harder_rival_over_the_same_range():
     squeezed = scores("CNN squeezed", [(5, 0.69), (20, 0.75)], anytime=False)
     found = headline({own.name: own for own in (OURS, NETWORK, squeezed)})

@@ -192,6 +192,15 @@ def test_climbs_are_all_choices_of_rungs_that_rise_fast_enough(corpus, with_ladd
     assert len(together.model.chains) == 3  # the blend of the cheap rung is in two climbs
 
 
+def test_climbs_go_from_cheap_to_dear_whatever_the_order_of_the_ladder(with_ladder):
+    climbs = propose_climbs(with_ladder, RISING[::-1], LEARNERS, np.random.SeedSequence(0))
+    assert [[c.blend_source.tolist() for c in climb.chains] for climb in climbs] == [
+        [[1]],
+        [[0]],
+        [[1], [1, 0]],
+    ]
+
+
 def test_rungs_of_nearly_the_same_cost_do_not_follow_each_other(with_ladder):
     climbs = propose_climbs(with_ladder, np.array([1.0, 1.1]), LEARNERS, np.random.SeedSequence(0))
     assert [[c.blend_source.tolist() for c in climb.chains] for climb in climbs] == [[[0]], [[1]]]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from inspect import signature
 
 import numpy as np
@@ -159,6 +160,39 @@ def test_python_and_the_command_line_begin_with_the_same_network_and_go_on_by_de
     assert bank.stat().st_mtime_ns == made
     CliRunner().invoke(app, [*(str(one) for one in given), "--restart"])
     assert bank.stat().st_mtime_ns > made
+
+
+def test_a_run_with_two_networks_depends_on_both(data, costs, tmp_path):
+    small, large = tmp_path / "small.backbone", tmp_path / "large.backbone"
+    shutil.copy(shipped_backbone("streets"), small)
+    shutil.copy(shipped_backbone("camvid"), large)
+    config = tmp_path / "c.toml"
+    config.write_text('sets = ["color"]\nrungs = ["500", "large@1000"]\n')
+    bad = tmp_path / "costs.json"
+    bad.write_text("what ends a run early")
+    out = tmp_path / "m.anyscene"
+    given = ["train", "--data", "streets:40?size=96x72", "-o", out, "--config", config, "--costs", bad]
+    given += ["--backbone", small, "--backbone", f"large={large}"]
+    CliRunner().invoke(app, [str(one) for one in given])
+    found = json.loads((tmp_path / "m.anyscene.run/run.json").read_text())["backbone"]
+    assert list(found) == ["hypercolumn", "large"]
+    assert found["large"] == hashlib.sha256(large.read_bytes()).hexdigest()
+    shutil.copy(small, large)
+    again = CliRunner().invoke(app, [str(one) for one in given])
+    assert "another backbone" in str(again.exception)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--backbone", "x", "--backbone", "y"], "gives the network 'hypercolumn' twice"),
+        (["--backbone", "large=x"], "names the network 'hypercolumn', which has no backbone"),
+        (["--backbone", "x", "--backbone", "large=y"], "names no input of the network 'large'"),
+    ],
+)
+def test_networks_that_settings_and_backbones_do_not_share_are_named(options, words, tmp_path):
+    command = ["train", "--data", "streets:40?size=96x72", "-o", str(tmp_path / "m.anyscene"), *options]
+    assert words in str(CliRunner().invoke(app, command).exception)
 
 
 def test_python_and_the_command_line_have_the_same_defaults():

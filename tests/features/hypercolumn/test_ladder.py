@@ -7,7 +7,7 @@ from anyscene.errors import ConfigError, ModelError
 from anyscene.features import RegionFeatures, View
 from anyscene.features.hypercolumn.backbone import Backbone
 from anyscene.features.hypercolumn.image_keys import image_key
-from anyscene.features.hypercolumn.ladder import HonestLadder, ladder
+from anyscene.features.hypercolumn.ladder import HonestLadder, glance_at, ladder
 from anyscene.features.hypercolumn.network import Head, Network
 from anyscene.features.hypercolumn.rung import Rung
 from anyscene.hierarchy import Tree, fit
@@ -130,6 +130,29 @@ def test_each_image_gets_the_rungs_of_a_part_that_has_not_seen_it(graph, image):
         HonestLadder(Backbone(graphs=graphs, heads=heads, seen=seen, **shared), "y")
 
 
+def test_a_model_file_keeps_the_part_that_labels_under_the_networks_name(graph):
+    backbone = Backbone(
+        classes={"x": ("red", "blue")},
+        graphs={"train": graph, "a": b"another"},
+        heads={("train", "x"): HEAD, ("a", "x"): HEAD},
+        seen={},
+        recipes={},
+    )
+    arrays, graphs = HonestLadder(backbone, "x", [Rung(0.5, network="large")]).in_model()
+    assert graphs == {"large": graph}
+    assert arrays.keys() == {"large/weight", "large/bias"}
+
+
+def test_the_first_network_glances(graph, image):
+    small, large = Network(graph), Network(graph)
+    other = Head(HEAD.weight * 2, HEAD.bias, HEAD.classes)
+    bank = {**ladder(small, HEAD, [WHOLE]), **ladder(large, other, [Rung(0.5, network="large")])}
+    seen = []
+    small.mean_features, large.mean_features = lambda image: seen.append("small"), lambda image: 1 / 0
+    glance_at(image, bank.values())
+    assert seen == ["small"]
+
+
 def test_a_bare_ladder_has_the_classes_alone(graph, image):
     backbone = Backbone(
         classes={"x": ("red", "blue")},
@@ -146,10 +169,12 @@ def test_a_bare_ladder_has_the_classes_alone(graph, image):
     assert widths == [len(HEAD.bias), HEAD.classes]
 
 
-def test_the_fingerprint_tells_scales_and_heads_apart(graph):
+def test_the_fingerprint_tells_scales_heads_and_names_apart(graph):
     network = Network(graph)
     other = Head(HEAD.weight * 2, HEAD.bias, HEAD.classes)
     prints = {
-        rung.fingerprint() for head in (HEAD, other) for rung in ladder(network, head, (HALF, WHOLE)).values()
+        rung.fingerprint()
+        for head in (HEAD, other)
+        for rung in ladder(network, head, (HALF, WHOLE, Rung(0.5, network="large"))).values()
     }
-    assert len(prints) == 4
+    assert len(prints) == 6

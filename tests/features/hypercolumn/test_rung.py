@@ -5,12 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyscene.errors import ConfigError
-from anyscene.features.hypercolumn.rung import RUNGS, Rung, input_size, rungs_among
+from anyscene.features.hypercolumn.rung import RUNGS, Rung, input_size, networks_among, rungs_among
 
 thousandths = st.integers(1, 1000).map(lambda count: count / 1000)
 
 
-@given(st.builds(Rung, thousandths, thousandths, st.booleans()))
+networks = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=32)
+
+
+@given(st.builds(Rung, thousandths, thousandths, st.booleans(), networks))
 def test_a_name_tells_all_of_a_rung(rung):
     assert Rung.parse(str(rung)) == rung
     assert Rung.parse(rung.short) == rung
@@ -23,6 +26,7 @@ def test_a_name_tells_all_of_a_rung(rung):
         ("hypercolumn@1000m", Rung(1.0, mirrored=True)),
         ("hypercolumn@533s667", Rung(0.533, 0.667)),
         ("hypercolumn@1000s667m", Rung(1.0, 0.667, mirrored=True)),
+        ("large@1000", Rung(1.0, network="large")),
     ],
 )
 def test_names_are_those_of_model_files(name, rung):
@@ -35,6 +39,16 @@ def test_names_are_those_of_model_files(name, rung):
 def test_what_is_no_rung_is_refused(name):
     with pytest.raises(ConfigError, match="is no rung"):
         Rung.parse(name)
+
+
+def test_the_usual_network_is_meant_where_none_is_named():
+    assert Rung.parse("500") == Rung.parse("hypercolumn@500")
+    assert Rung(0.5).short == "500"
+    assert Rung(0.5, network="large").short == "large@500"
+
+
+def test_networks_come_in_the_order_of_the_sets():
+    assert networks_among(["place", "small@500", "large@250", "small@250"]) == ("small", "large")
 
 
 def test_rungs_are_found_among_other_sets():
