@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from anyscene.features.hypercolumn.rung import Rung
 from anyscene.learning.judging import BEYOND, SHORTFALL, SOONER, STEP_WORTH, merit
 from anyscene.learning.learners.boosting import BoostingSettings
 from anyscene.learning.learners.weak_learners import Candidate, LearnerSettings, choose_candidates
 from anyscene.learning.policy.policies import constant, learn_policies, run_all
 from anyscene.learning.policy.policy_iteration import IterationSettings
 from anyscene.learning.policy.process import first_visit
-from anyscene.learning.proposals.climbs import propose_climbs, rises_between
+from anyscene.learning.proposals.climbs import are_news, propose_climbs, rises_between
 from anyscene.learning.proposals.guide import Course, least_budget, search_guide, with_long_end
 from anyscene.learning.proposals.planning import end_with_guide, make_plans
 from anyscene.learning.proposals.pool import combine, prune, restrict_actions
@@ -199,6 +200,15 @@ def test_climbs_go_from_cheap_to_dear_whatever_the_order_of_the_ladder(with_ladd
         [[0]],
         [[1], [1, 0]],
     ]
+
+
+def test_of_several_networks_each_looks_once_and_once_mirrored():
+    def news(*names):
+        return are_news([Rung.parse(name) for name in names])
+
+    assert news("200", "400", "800")
+    assert news("400", "large@800", "large@800m")
+    assert not news("200", "400", "large@800")
 
 
 def test_rungs_of_nearly_the_same_cost_do_not_follow_each_other(with_ladder):

@@ -6,13 +6,13 @@ end. There are few rungs and a blend is fitted in a second, so all climbs that r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anyscene.features.hypercolumn.rung import rungs_among
+from anyscene.features.hypercolumn.rung import Rung, rungs_among
 from anyscene.features.place import Place
 from anyscene.learning.corpus import Corpus
 from anyscene.learning.learners.weak_learners import LearnerSettings, blend_chain, draw_sample
@@ -37,7 +37,7 @@ def propose_climbs(
 
     prices : of the feature sets, in milliseconds.
     """
-    rises = rises_between(corpus, prices)
+    rises, looks = rises_between(corpus, prices), rungs_among(corpus.sets)
     # By cost and not by size: a large network's small input may cost more than a small network's large one.
     by_cost = sorted(corpus.ladder, key=lambda rung: prices[rung])
     start = initial_state(corpus.prior, len(corpus.sets), corpus.layer_count, 0)
@@ -49,6 +49,8 @@ def propose_climbs(
         for rungs in combinations(by_cost, count):
             if not all(rises(before, after) for before, after in pairwise(rungs)):
                 continue
+            if not are_news([looks[name] for name in (corpus.sets[i] for i in rungs) if name in looks]):
+                continue
             chains[rungs] = blend_chain(sample, rungs, corpus, settings)
             steps = range(1, count + 1)
             climbs.append(
@@ -59,6 +61,16 @@ def propose_climbs(
                 )
             )
     return climbs
+
+
+def are_news(rungs: Sequence[Rung]) -> bool:
+    """Whether each rung sees what the others do not: of several networks, each looks once, and once mirrored.
+
+    A second look of a kind beside another network's added half as much as a mirrored one
+    (docs/research/2026-11-18-two-networks.md).
+    """
+    kinds = {(rung.network, rung.mirrored) for rung in rungs}
+    return len({rung.network for rung in rungs}) <= 1 or len(kinds) == len(rungs)
 
 
 def rises_between(corpus: Corpus, prices: NDArray[np.float64]) -> Callable[[int, int], bool]:
