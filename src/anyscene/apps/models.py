@@ -22,8 +22,8 @@ NETWORK = (
 )
 
 SECOND_NETWORK = (
-    "It has a second, larger network, which began as EfficientNet-lite2 and labels where there is time: within "
-    "40 ms and more."
+    "It has a second, larger network, which began as EfficientNet-lite2. That one labels where there is "
+    "time: within 40 ms and more."
 )
 
 PAPERS_SETTING = (
