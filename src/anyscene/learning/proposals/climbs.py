@@ -66,7 +66,7 @@ def propose_climbs(
 def are_news(rungs: Sequence[Rung]) -> bool:
     """Whether each rung sees what the others do not: of several networks, each looks once, and once mirrored.
 
-    A second look of a kind beside another network's added half as much as a mirrored one
+    Beside another network, a second look of a kind made labels worse by pixels and classes together
     (docs/research/2026-11-18-two-networks.md).
     """
     kinds = {(rung.network, rung.mirrored) for rung in rungs}
