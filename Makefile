@@ -16,9 +16,9 @@ help: ## Show this list
 
 setup: $(VENV)/.dev ## Make the virtual environment with what development needs
 
-$(VENV)/.product: pyproject.toml models/pyproject.toml large/pyproject.toml constraints.txt
+$(VENV)/.product: pyproject.toml models/pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP) -e . -e ./models -e ./large
+	$(BIN)/python $(PIP) -e . -e ./models
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.product
@@ -53,7 +53,7 @@ check: $(VENV)/.dev ## Lint, types, layering
 
 .venv-bench/.ready: pyproject.toml constraints.txt
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python $(PIP) -e '.[dev,video,report,server,ray,train]' -e ./models -e ./large lightgbm litserve pycocotools supervision cvat-sdk label-studio-sdk
+	.venv-bench/bin/python $(PIP) -e '.[dev,video,report,server,ray,train]' -e ./models lightgbm litserve pycocotools supervision cvat-sdk label-studio-sdk
 	-.venv-bench/bin/python $(PIP) --no-deps pydensecrf2  # needs a compiler; its test is skipped without
 	.venv-bench/bin/python -m pip uninstall --quiet --yes opencv-python-headless
 	.venv-bench/bin/python $(PIP) --force-reinstall --no-deps opencv-contrib-python-headless

@@ -28,10 +28,9 @@ def run(request: Request) -> Iterator[Figure]:
     """Build, install, measure."""
     with TemporaryDirectory() as made:
         folder = Path(made)
-        product, networks, large = (_wheel(ROOT / where, folder) for where in ("", "models", "large"))
+        product, networks = (_wheel(ROOT / where, folder) for where in ("", "models"))
         yield Figure("wheel of anyscene", Bar("at most", 30.0), product.stat().st_size / MEBIBYTE, unit="MiB")
         yield Figure("wheel of anyscene-models", None, networks.stat().st_size / MEBIBYTE, unit="MiB")
-        yield Figure("wheel of anyscene-large", None, large.stat().st_size / MEBIBYTE, unit="MiB")
         python = _empty_environment(folder / "environment")
         empty = _size(folder / "environment")
         _run(python, "-m", "pip", "install", "--quiet", "-c", str(ROOT / "constraints.txt"), str(product))

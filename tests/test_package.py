@@ -1,4 +1,4 @@
-"""The distributions that are built from this repository."""
+"""The two distributions that are built from this repository."""
 
 import os
 import re
@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 import anyscene
-from anyscene.engine.loading import LARGE_MODELS
-from anyscene.modelfile import load_model
 
 ROOT = Path(__file__).parent.parent
 MEBIBYTE = 2**20
@@ -35,11 +33,6 @@ def models_wheel(tmp_path_factory):
     return built(ROOT / "models", tmp_path_factory.mktemp("models"))
 
 
-@pytest.fixture(scope="module")
-def large_wheel(tmp_path_factory):
-    return built(ROOT / "large", tmp_path_factory.mktemp("large"))
-
-
 def test_the_wheel_is_small_and_holds_the_models_but_no_tests_benchmarks_or_networks_to_start_from(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert wheel.stat().st_size <= 30 * MEBIBYTE
@@ -56,29 +49,14 @@ def test_the_networks_to_start_from_are_a_distribution_of_their_own(models_wheel
     assert {Path(name).name for name in names if "licenses" in name} == {"LICENSE", "NOTICE"}
 
 
-def test_models_with_a_larger_network_are_a_distribution_of_their_own(large_wheel):
-    names = zipfile.ZipFile(large_wheel).namelist()
-    in_folder = {f"anyscene_large/{path.name}" for path in (ROOT / "large/src/anyscene_large").glob("*.*")}
-    assert {name for name in names if name.startswith("anyscene_large/")} == in_folder
-    assert {Path(name).name for name in names if "licenses" in name} == {"LICENSE", "NOTICE"}
-
-
-@pytest.mark.parametrize("name", LARGE_MODELS)
-def test_a_model_that_messages_promise_is_in_the_distribution_and_has_two_networks(name):
-    path = ROOT / "large/src/anyscene_large" / f"{name}.anyscene"
-    if not path.exists():
-        pytest.skip(f"{name} has not been learned yet")
-    assert len(load_model(path).graphs) == 2
-
-
-def test_all_have_one_version_and_one_set_of_terms():
-    for folder in ("models", "large"):
-        project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
-        assert project["version"] == anyscene.__version__
-        for name in ("LICENSE", "NOTICE"):
-            assert (ROOT / folder / name).read_text() == (ROOT / name).read_text()
-    assert f"version: {anyscene.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+def test_both_have_one_version_and_one_set_of_terms():
+    models = tomllib.loads((ROOT / "models" / "pyproject.toml").read_text())["project"]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert models["version"] == anyscene.__version__
+    assert f"version: {anyscene.__version__}\n" in citation
     assert f"## {anyscene.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    for name in ("LICENSE", "NOTICE"):
+        assert (ROOT / "models" / name).read_text() == (ROOT / name).read_text()
 
 
 def test_the_command_starts_from_the_wheel_alone(wheel, tmp_path):

@@ -1,1 +1,0 @@
-"""Models with a second, larger network; `anyscene.engine.loading` finds them."""
