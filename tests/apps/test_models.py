@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import anyscene
 from anyscene.apps.main import app
-from anyscene.apps.models import LICENCES, PAPERS_SETTING, SECOND_NETWORK, SHOWN_MS
+from anyscene.apps.models import LICENCES, PAPERS_SETTING, SHOWN_MS
 from anyscene.engine import loading
 from anyscene.errors import ModelError
 from anyscene.modelfile import load_model, save_model
@@ -62,13 +62,6 @@ def test_a_model_of_the_papers_setting_is_told_from_the_usual_one(shipped):
     assert listed[1]["licence"] == LICENCES["camvid"]
     assert loading.find_model("camvid-paper") == shipped / "camvid-paper.anyscene"
     assert PAPERS_SETTING in CliRunner().invoke(app, ["models"], env={"COLUMNS": "400"}).output
-
-
-def test_a_model_with_two_networks_is_told_from_one_with_one(shipped, two_networks_file):
-    shutil.copy(two_networks_file, shipped / "camvid-large.anyscene")
-    listed = json.loads(CliRunner().invoke(app, ["models", "--json", "-"]).stdout)["models"]
-    assert {one["name"]: one["networks"] for one in listed}["camvid-large"] == 2
-    assert CliRunner().invoke(app, ["models"], env={"COLUMNS": "400"}).output.count(SECOND_NETWORK) == 1
 
 
 def test_an_installation_without_models_says_so(tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """What of a model file is run."""
 
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,16 +8,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from anyscene.engine import loading
 from anyscene.engine.loading import (
     bank_of,
     columns_read,
     find_model,
     load,
-    shipped_models,
     without_a_limit,
 )
-from anyscene.errors import ModelError
 from anyscene.features import View
 from anyscene.features.hypercolumn.ladder import ladder
 from anyscene.features.hypercolumn.network import head_from_arrays
@@ -80,24 +76,6 @@ def test_a_model_with_two_networks_labels(two_networks_file, streets):
     labeling = load(two_networks_file).label(streets.split("val")[0].image)
     assert any("@" in step.action for step in labeling.trace)
     assert labeling.familiarity is not None  # it was learned from the first network's glances
-
-
-def test_models_of_the_package_with_larger_networks_are_found_where_it_is_installed(
-    model_file, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(loading, "find_spec", lambda name: None)
-    assert not set(shipped_models()) & set(loading.LARGE_MODELS)
-    with pytest.raises(ModelError, match=r"not installed; `pip install 'anyscene\[large\]'` adds it"):
-        find_model("camvid-large")
-    package = tmp_path / "anyscene_large"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    shutil.copy(model_file, package / "camvid-large.anyscene")
-    monkeypatch.undo()
-    monkeypatch.delitem(sys.modules, "anyscene_large", raising=False)
-    monkeypatch.syspath_prepend(tmp_path)
-    assert find_model("camvid-large") == package / "camvid-large.anyscene"
-    assert set(shipped_models()) > {"camvid", "stanford"}
 
 
 FIRST_PICTURE = """

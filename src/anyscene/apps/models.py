@@ -21,11 +21,6 @@ NETWORK = (
     "Background and SIFT Flow together (train only); camvid's lost some blocks after that, and was fitted on."
 )
 
-SECOND_NETWORK = (
-    "It has a second, larger network, which began as EfficientNet-lite2. That one labels where there is "
-    "time: within 40 ms and more."
-)
-
 PAPERS_SETTING = (
     "It was learned in the paper's own setting: trees on regions, one label a region. It takes the same "
     "actions on every image; the last split opens only doubtful regions. `anyscene watch` and `anyscene "
@@ -69,7 +64,6 @@ def models(json: JsonOption = None) -> None:
         lines = [
             f"{one['name']} labels {', '.join(one['classes'])}.",
             PAPERS_SETTING if one["setting"] == "paper" else "",
-            SECOND_NETWORK if one["networks"] > 1 else "",
             one["licence"] or "",
             _curve_words(one),
         ]
@@ -91,7 +85,6 @@ def describe(name: str, path: Path, trained: TrainedModel) -> dict[str, Any]:
         "data": kind,
         "images": sum(int(record.get(f"images {part}", 0)) for part in ("fitted", "held out")),
         "licence": LICENCES.get(kind),
-        "networks": len(trained.graphs),
         "setting": "usual" if record.get("config", {}).get("detail", True) else "paper",
         "val": record.get("val"),
         "held out": record.get("held out", {}).get("D-NM"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from importlib import resources
-from importlib.util import find_spec
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -40,9 +39,6 @@ MOST_LOST = 0.001
 DEFAULT_MODEL = "stanford"
 """The shipped model that labels when none is named: its scenes are the most varied."""
 
-LARGE_PACKAGE, LARGE_MODELS = "anyscene_large", ("camvid-large",)
-"""The distribution anyscene-large, and its models: each has a second, larger network."""
-
 
 def load(model: str | Path | None = None, threads: int = 1) -> Engine:
     """Load a model, `load("camvid")` or `load("my.anyscene")`, ready to label within any deadline.
@@ -67,12 +63,9 @@ def learned_for(model: str | Path | None) -> Learned:
 
 
 def shipped_models() -> dict[str, Path]:
-    """The models that come with anyscene, and with anyscene-large where that is installed, by name."""
-    folders = [Path(str(resources.files("anyscene"))) / "models"]
-    if find_spec(LARGE_PACKAGE) is not None:
-        folders.append(Path(str(resources.files(LARGE_PACKAGE))))
-    paths = [path for folder in folders for path in folder.glob(f"*{SUFFIX}")]
-    return {path.stem: path for path in sorted(paths, key=lambda path: path.stem)}
+    """The models that come with anyscene, by name."""
+    folder = Path(str(resources.files("anyscene"))) / "models"
+    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stem)}
 
 
 def find_model(model: str | Path | None) -> Path:
@@ -84,11 +77,6 @@ def find_model(model: str | Path | None) -> Path:
     path = Path(model).expanduser()
     if path.is_file():
         return path
-    if str(model) in LARGE_MODELS:
-        raise ModelError(
-            f"the model '{model}' is in the package anyscene-large, which is not installed; "
-            "`pip install 'anyscene[large]'` adds it (`pip install ./large` in the repository)"
-        )
     known = f"those that ship are {', '.join(shipped)}" if shipped else "none ships with this installation"
     raise ModelError(
         f"there is no model and no file '{model}'; {known}; `anyscene train` makes your own"
