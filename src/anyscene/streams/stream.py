@@ -199,7 +199,9 @@ class Stream:
                 told = memory_of(scores, self._looks.trusts[look], arrival.at_ms)
                 if seen is not arrival.sight:  # in few cells, outlines take next to no time
                     told = told.along_outlines(seen)
-                labels = self._painted(Carried(told), seen, arrival)
+                # Whole cells are large here, so nothing is kept back from painting between them.
+                left_ms = arrival.clock.remaining() - self._deciding_ms
+                labels = self._painted(Carried(told), seen, arrival, left_ms)
                 return self._labeled(labels, scores if confidence else None, arrival, arrival.at_ms)
         return None
 
@@ -310,15 +312,17 @@ class Stream:
             return replace(self._engine.label(arrival.image, rest, confidence=confidence), age_ms=0.0)
         labels = self._scene.labels_of(carried)
         if labels is None:
-            labels = self._painted(carried, arrival.sight, arrival)
+            labels = self._painted(carried, arrival.sight, arrival, self._left_ms(arrival.clock))
             self._scene.keep_labels(carried, labels)
         beliefs = shown(carried.memory) if confidence else None
         return self._labeled(labels, beliefs, arrival, carried.known.seen_ms)
 
-    def _painted(self, carried: Carried, sight: Sight, arrival: Arrival) -> NDArray[np.int16]:
+    def _painted(
+        self, carried: Carried, sight: Sight, arrival: Arrival, within_ms: float
+    ) -> NDArray[np.int16]:
         """Labels of all pixels; those of whole cells if there is no time for more."""
         size = arrival.image.shape[0], arrival.image.shape[1]
-        labels = self._painter.labels(carried, arrival.frame, sight, size, self._left_ms(arrival.clock))
+        labels = self._painter.labels(carried, arrival.frame, sight, size, within_ms)
         return repeat_cells(carried.best(), size) if labels is None else labels
 
     def _labeled(
